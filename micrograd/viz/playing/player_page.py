@@ -215,8 +215,7 @@ def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str
         size=_points([(drawn.width, drawn.height)]),
         cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
         wires=[
-            _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
-            | _without_defaults(uses=_steps(wire.uses, base) if computed and not _found(wire, scene) else [])
+            _wire(wire, drawn.routes[e], drawn.pills[e], known, scene, base, computed)
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -274,8 +273,10 @@ def _name(card: Card) -> infix.Text:
     return shown or (value_text(card.data) if card.face().alone else card.op or card.kind), strength
 
 
-def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, base: int) -> dict[str, Any]:
-    shown = wire.rule is not None and not head.hand_written
+def _wire(
+    wire: Wire, route: list[Any], pill: Any, known: Known, scene: Scene, base: int, computed: bool
+) -> dict[str, Any]:
+    shown = wire.rule is not None and not scene.cards[wire.head].hand_written
     return _without_defaults(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
@@ -283,10 +284,11 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
         part=True if wire.part is True else _rounded(wire.part),
         rule=_number_of(wire.rule, known["rules"]) if shown else None,
         flow=wire.flow and [*map(_rounded, wire.flow)],
-        use=wire.use and (wire.use[0] - base, wire.use[1]),
+        use=[wire.uses[0][0] - base, wire.uses[0][1]] if wire.single else None,
         weight=None if wire.weight is None else wire.weight - base,
         route=[*map(round, _points(route))],
         pill=_points([pill]) if pill else None,
+        uses=_steps(wire.uses, base) if computed and not wire.single and not _found(wire, scene) else [],
     )
 
 

@@ -10,19 +10,20 @@ The result holds no nodes: it is sent to the page as JSON.
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import accumulate
 from math import hypot
 from typing import Any
 
 from ...engine.value import Node
 from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
-from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
+from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, outputs, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
 from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten, text_width
 from ..values import value_text
-from .gradients import Backprop, Sent, backprop, is_hand_written, is_released, parts, sent
+from .gradients import Backprop, backprop, is_hand_written, is_released, parts, sent
 from .heat import Heat, heat_of, heat_of_group, heat_of_module
 from .recompute import program
 
@@ -73,19 +74,16 @@ class Card(Box):
 class Wire(Edge):
     """An edge and what it carried.
 
-    For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
-    Of an array `part` is True, and `flow` its length and its sum. Of many numbers, in or out of a folded box, `flow` is
-    that of them all, and `uses` has their places. A line into a module has the place of the `weight` that it is
-    multiplied by, if there is one.
+    For a single use, that is `local`, `part`, and the `rule` that computes them. Of an array `part` is True, and `flow`
+    its length and its sum. Of many numbers, in or out of a folded box, `flow` is that of them all. A line into a module
+    has the place of the `weight` that it is multiplied by, if there is one.
     """
 
     local: Any = None
     part: Any = None
     rule: RuleText | None = None
-    use: tuple[int, int] | None = None
     weight: int | None = None
     flow: tuple[float, float] | None = None
-    uses: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -245,7 +243,7 @@ class PlayedGraph:
             card.name = card.name or ("" if card.expression else card.op)
             card.outside, card.op = True, ""
             card.kind = "input" if card.kind == "result" else card.kind
-        wires = self._wires(sub, local, cards)
+        wires = self._wires(sub, local, drawn.edges)
         first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
         forward = _in_order(cards, wires, first)
         backward = [i for i in reversed(forward) if self._sends(i, cards, wires)]
@@ -281,17 +279,17 @@ class PlayedGraph:
         if group.kind == "node":
             self._show(card, sub.nodes[group.members[0]])
             return card
-        outputs = [sub.nodes[i] for i in _outputs(sub, group)]
+        results = [sub.nodes[i] for i in outputs(sub, group)]
         if group.kind == "module" and group.times > 1:  # the result of one call does not represent them all
             card.rows = [row for row in card.rows if row[0] == "nodes"]
-        elif len(outputs) == 1:
-            self._show(card, outputs[0])
+        elif len(results) == 1:
+            self._show(card, results[0])
         if group.kind == "module":
-            marks = (getattr(node, "_made_by", ()) for node in outputs)
+            marks = (getattr(node, "_made_by", ()) for node in results)
             module = next((mark[:-1][: part.level][-1] for mark in marks if mark and part.level), None)
             card.heats = heat_of_module(module, self.back.grads, self.place) if module is not None else []
         elif card.grad is None:
-            sent = [(node, g) for node in outputs if isinstance(g := self.back.grads.get(node), float | int)]
+            sent = [(node, g) for node in results if isinstance(g := self.back.grads.get(node), float | int)]
             card.heats = [heat_of_group(sent, self.place)] if sent else []
         return card
 
@@ -316,37 +314,26 @@ class PlayedGraph:
         if data.ndim or card.kind != "constant":
             card.shape = str(tuple(data.shape))
 
-    def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
-        """One wire per use, in the order of the operands; one wire with a count where a folded box is involved."""
-        home = {i: g for g, group in enumerate(groups) for i in group.members}  # groups are in the order of the boxes
-        shown = {g: out[0] for g, group in enumerate(groups) if len(out := _outputs(sub, group)) == 1}
-        counted: dict[tuple[int, int], Wire] = {}
-        weights: dict[tuple[int, int], set[int]] = {}
-        wires: list[Wire] = []
-        for i, below in enumerate(sub.operands):
-            head = home[i]
-            if cards[head].outside:
-                continue
-            alone = groups[head].kind == "node" or _is_sum(groups[head])
-            uses = sent(sub.nodes[i], self.back.grads) if alone else []
-            rules = rule_texts(sub.nodes[i]) if alone else []
-            for k, j in enumerate(below):
-                tail = home[j]
-                if alone and tail != head and shown.get(tail) == j:
-                    sent_here = uses[k] if k < len(uses) else Sent()
-                    with sub.nodes[i]._quiet():
-                        wires.append(_wire(tail, head, sent_here, rules[k], (self.place[sub.nodes[i]], k)))
-                elif tail != head:
-                    known = counted.setdefault((tail, head), Wire(tail, head, 0))
-                    known.count += 1
-                    known.uses.append((self.place[sub.nodes[i]], k))
-                    beside = [m for m in below if m != j and home[m] == head and not sub.operands[m]]
-                    weights.setdefault((tail, head), set()).update(beside)
-        for ends, wire in counted.items():
-            if len(weights[ends]) == 1:
-                wire.weight = self.place[sub.nodes[weights[ends].pop()]]
-            wire.flow = self._flow(wire.uses)
-        return wires + list(counted.values())
+    def _wires(self, sub: Walk, groups: list[Group], edges: Sequence[Edge]) -> list[Wire]:
+        """The lines, with what they carried."""
+        sends = cache(lambda i: (sent(sub.nodes[i], self.back.grads), rule_texts(sub.nodes[i])))
+        wires = []
+        for edge in edges:
+            uses = [(self.place[sub.nodes[i]], k) for i, k in edge.uses]
+            wires.append(wire := Wire(edge.tail, edge.head, uses, edge.single))
+            if edge.single:
+                [(i, k)] = edge.uses
+                told, rules = sends(i)
+                wire.local, wire.rule = told[k].local, rules[k]
+                with sub.nodes[i]._quiet():
+                    wire.part, wire.flow = _part_and_flow(told[k].part)
+            else:
+                members = {*groups[edge.head].members}
+                beside = {m for i, k in edge.uses for m in sub.operands[i] if m != sub.operands[i][k] and m in members}
+                weights = [m for m in beside if not sub.operands[m]]
+                wire.weight = self.place[sub.nodes[weights[0]]] if len(weights) == 1 else None
+                wire.flow = self._flow(uses)
+        return wires
 
     def _flow(self, uses: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
         """The length and the sum of what these uses send, if all are numbers; None if they send nothing."""
@@ -378,8 +365,8 @@ class PlayedGraph:
                 level, (members, note) = 0, self._one_call(members, group.times)
             module = made[0][: part.level][-1]
             self.waiting.append(_Part(members, level, name, at, note=note, opener=card, module=module))
-        elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
-            level = EACH if _is_sum(group) else 0
+        elif group.kind == "stretch" or (group.is_sum and len(members) <= AIM):
+            level = EACH if group.is_sum else 0
             self.waiting.append(_Part(members, level, name or card.op, at, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
@@ -403,21 +390,11 @@ class PlayedGraph:
         return size if size == size else 0.0
 
 
-def _outputs(sub: Walk, group: Group) -> list[int]:
-    """The members of a group that no other member uses; for a single node, that node."""
-    used = {j for i in group.members for j in sub.operands[i]} if len(group.members) > 1 else ()
-    return [i for i in group.members if i not in used]
-
-
-def _is_sum(group: Group) -> bool:
-    """True if the group is one folded chain of `+`."""
-    return group.op == "sum" and group.times == 1
-
-
-def _wire(tail: int, head: int, sends: Sent, rule: RuleText | None, use: tuple[int, int]) -> Wire:
-    if (part := sends.part) is None or isinstance(part, float | int):
-        return Wire(tail, head, 1, sends.local, part, rule, use)
-    return Wire(tail, head, 1, sends.local, True, rule, use, None, (float((part**2).sum() ** 0.5), float(part.sum())))
+def _part_and_flow(part: Any) -> tuple[Any, tuple[float, float] | None]:
+    """What a single line has of what it carried: a number or, of an array, True and its length and its sum."""
+    if part is None or isinstance(part, float | int):
+        return part, None
+    return True, (float((part**2).sum() ** 0.5), float(part.sum()))
 
 
 def _uses(graph: Walk) -> Counter[Node]:
