@@ -24,6 +24,7 @@ from compile_helpers import BACKENDS, near
 
 import micrograd
 from micrograd import Tensor, Value, nn
+from micrograd.nn.module import evaluation
 
 LATER = "late", "abs", "GLOBAL"  # names that tests bind and take away
 
@@ -679,6 +680,16 @@ def test_a_structure_that_changes_is_traced_again(form: str, what: str, monkeypa
     }[form]
     if f:
         follows(f, lambda: change(held))
+
+
+def test_evaluation_mode_is_watched_where_no_module_changes():
+    """Such as that in which a picture of a model is drawn."""
+    noisy, norm = micrograd.compile(Noisy()), micrograd.compile(nn.BatchNorm1d(2))
+    with evaluation():
+        found = [numbers(noisy(1.0)), norm(np.ones((3, 2))).shape]
+    assert [*found, numbers(noisy(1.0))] == [[1.0], (3, 2), [11.0]]
+    with pytest.raises(RuntimeError, match="running statistics"):
+        norm(np.ones((3, 2)))
 
 
 KEYWORDS: dict[str, tuple[Any, Callable[..., Any], Callable[[Any], object]]] = {
