@@ -36,7 +36,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dis import get_instructions
 from enum import Enum
-from functools import cached_property, lru_cache, partial, partialmethod
+from functools import lru_cache, partial, partialmethod
 from itertools import chain
 from operator import is_
 from pathlib import Path
@@ -374,7 +374,6 @@ STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes 
     partialmethod: ("func",),
     partial: ("func", "args", "keywords"),
     property: ("fget",),
-    cached_property: ("func",),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
 }

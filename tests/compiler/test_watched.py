@@ -12,6 +12,7 @@ import random
 import sys
 import types
 import weakref
+from array import array
 from collections import ChainMap, OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable
 from enum import IntEnum
@@ -636,6 +637,13 @@ CHANGES: dict[str, Row] = {
     "a node in a long dict": (many, lambda h, x: x * h[7], lambda h: h.__setitem__(7, Value(9.0))),
     "a deque": (lambda: deque([1.0]), lambda h, x: x * len(h), lambda h: h.append(2.0)),
     "a set": (lambda: {1.0}, lambda h, x: x * len(h), lambda h: h.add(2.0)),
+    "an array of the standard library": (
+        lambda: array("d", [1.0]), lambda h, x: x * len(h), lambda h: h.append(2.0),
+    ),
+    "a string in a read-only view of a dict": (
+        lambda: ((held := {"act": "same"}), types.MappingProxyType(held)), lambda h, x: acted(h[1]["act"], x),
+        lambda h: h[0].update(act="twice"),
+    ),
     "a bytearray": (lambda: bytearray(b"ab"), lambda h, x: x * len(h), lambda h: h.extend(b"c")),
     "an array in a list": (
         lambda: [np.ones(2)], lambda h, x: x * len(h[0]), lambda h: h.__setitem__(0, np.ones(3)),
@@ -821,7 +829,9 @@ def test_an_objects_own_method_may_be_called_transformed():
 def test_the_code_of_an_installed_package_is_not_followed(tmp_path, monkeypatch):
     site = tmp_path / "site-packages"
     site.mkdir()
-    (site / "installed.py").write_text("state = {}\ndef helper(x):\n    return state.setdefault(len(state), x)\n")
+    text = "state = {}\ndef helper(x):\n    return state.setdefault(len(state), x)\n"
+    text += "def line(held, x):\n    return held.w * x\n"
+    (site / "installed.py").write_text(text)
     monkeypatch.syspath_prepend(str(site))
     import installed
 
@@ -831,6 +841,8 @@ def test_the_code_of_an_installed_package_is_not_followed(tmp_path, monkeypatch)
         installed.helper(None)
     assert f.cache_info()[:2] == (2, 1)
     assert len(f.program.guard[1]) < 20
+    held = types.SimpleNamespace(w=Value(2.0))  # whose w no code of the user's reads
+    follows(lambda x: installed.line(held, x), lambda: setattr(held, "w", Value(5.0)))
     sys.modules.pop("installed")
 
 
