@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -213,9 +214,9 @@ def test_iteration_gives_the_rows_as_tensors():
 @pytest.mark.parametrize("axis", [None, 0, -1])
 def test_argmax_and_argmin_are_plain_integers(axis: Any):
     a = np.array([[1.0, 5, 2], [7, 0, 3]])
-    for name in ("argmax", "argmin"):
-        found = getattr(Tensor(a, requires_grad=True), name)(axis)
-        np.testing.assert_array_equal(found, getattr(a, name)(axis))
+    for name, keepdims in itertools.product(("argmax", "argmin"), (False, True)):
+        found = getattr(Tensor(a, requires_grad=True), name)(axis, keepdims)
+        np.testing.assert_array_equal(found, getattr(a, name)(axis, keepdims=keepdims), strict=True)
         assert not isinstance(found, Tensor)
         assert found.dtype == np.int64
 
