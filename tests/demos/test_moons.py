@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from demo_helpers import check_that_it_names_what_is_missing, demo_module
+from demo_helpers import demo_module
 from drawn_graphs import embedded
 from sklearn.datasets import make_moons
 
@@ -120,38 +120,3 @@ def test_the_neuron_is_drawn_with_the_names_of_variables_and_parameters(tmp_path
     demo.draw_neuron(MLP(2, [16, 16, 1]), [0.5, -1.0], tmp_path / "neuron.svg")
     texts = set(ET.parse(tmp_path / "neuron.svg").getroot().itertext())
     assert {"x1", "x2", "w[0]", "w[1]", "b", "result"} <= texts
-
-
-def test_help_names_the_choices(capsys):
-    with pytest.raises(SystemExit) as stop:
-        demo.main(["--help"])
-    assert stop.value.code == 0
-    said = capsys.readouterr().out
-    for word in ("--seed", "--steps", "--data {moons,circles,xor,spiral}", "--out", "1337", "100"):
-        assert word in said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--steps", "0"], "--steps must be at least 1, found 0"),
-        (["--seed", "-1"], "--seed must be from 0 to 4294967295, found -1"),
-        (["--data", "suns"], "invalid choice: 'suns'"),
-        (["--steps", "many"], "invalid int value: 'many'"),
-    ],
-)
-def test_wrong_options_are_refused_in_one_sentence(arguments, message, capsys):
-    with pytest.raises(SystemExit):
-        demo.main(arguments)
-    assert message in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be_made_is_said_before_learning(tmp_path):
-    (tmp_path / "out").write_text("a file")
-    with pytest.raises(SystemExit, match=r"cannot be left in .*out.* Choose a folder with --out"):
-        demo.main(["--out", str(tmp_path / "out")])
-
-
-@pytest.mark.parametrize("package", ["matplotlib", "sklearn", "tqdm", "micrograd"])
-def test_a_missing_package_is_named_with_the_command_that_installs_it(package, monkeypatch, capfd):
-    check_that_it_names_what_is_missing(DEMO, package, monkeypatch, capfd)
