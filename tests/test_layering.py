@@ -30,7 +30,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "viz.drawing": (GROUND | {"viz"}, 1242),
     "viz.playing": (GROUND | {"viz", "viz.drawing"}, 1368),
     "viz.training": (GROUND | {"tensor", "functional", "nn", "viz", "viz.drawing", "viz.playing"}, 1311),
-    "command": (GROUND | {"viz", "viz.drawing"}, 584),
+    "command": (GROUND | {"viz", "viz.drawing"}, 586),
 }
 ONE_PAGE = 100  # lines of code of demos/one_page.py
 
