@@ -31,7 +31,7 @@ def listen() -> None:
 def _tell(error: BaseException | None, variables: dict[str, Any], ipython: Any) -> None:
     if error is not None and (picture := led_to(error, variables)) is not None:
         words = f"What led to the error:\n{alt_text(picture)}"
-        shown = f"<p>What led to the error:</p>{image('image/svg+xml', svg.write(picture).encode(), words)}"
+        shown = f"<p>What led to the error:</p>{image(svg.write(picture), words)}"
         ipython.display.display(bundle(shown, words), raw=True)
 
 

@@ -89,7 +89,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
         data = {"page": template(), "stories": stories, "stops": kept, "said": said, "agree": not found}
         page = join("playing/compare", "Two graphs of one function", data, style="", script=_script())
         graph = still(told[0])
-        return Comparison(page, ("image/svg+xml", svg.write(graph).encode()), f"{said}\n{alt_text(graph)}", found)
+        return Comparison(page, svg.write(graph), f"{said}\n{alt_text(graph)}", found)
 
 
 @cache

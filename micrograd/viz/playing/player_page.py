@@ -146,7 +146,7 @@ def player(
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
         page = _page(told.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
-        return Player(page, ("image/svg+xml", svg.write(graph).encode()), alt_text(graph), data, told.scenes[0])
+        return Player(page, svg.write(graph), alt_text(graph), data, told.scenes[0])
 
 
 def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, Any] | None]:

@@ -24,7 +24,7 @@ from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten, text_width
 from ..values import value_text
 from .gradients import Backprop, backprop, is_hand_written, is_released, parts, sent
-from .heat import Heat, heat_of, heat_of_group, heat_of_module
+from .heat import Heat, heat_of_group, heat_of_module, heats_of_array
 from .recompute import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
@@ -308,9 +308,7 @@ class PlayedGraph:
         if data.size == 1:
             card.data, card.grad = float(data.item()), None if grad is None else float(grad.item())
         else:
-            card.heats = [heat_of(data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
-            for heat in card.heats:
-                heat.of = card.node
+            card.heats = heats_of_array(data, grad, card.node)
         if data.ndim or card.kind != "constant":
             card.shape = str(tuple(data.shape))
 

@@ -277,7 +277,7 @@ class Watch(Movie):
         super().frame(loss, accuracy)
         if self._cell is not None and time.monotonic() - self._shown_at >= self.every:
             words = f"step {self.frames[-1].step}, loss {self.losses[-1]:.4g}"
-            markup = image("image/svg+xml", self.still().encode(), words)
+            markup = image(self.still(), words)
             self._cell.update({"text/html": markup, "text/plain": words}, raw=True)
             self._shown_at = time.monotonic()  # drawing does not count: the training goes on for `every` seconds
 
