@@ -17,7 +17,7 @@ from typing import Any
 
 from ...engine.value import Node
 from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
-from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, outputs, roots_of, walk
+from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, op_of, outputs, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
 from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
@@ -269,10 +269,16 @@ class PlayedGraph:
         return Walk([self.graph.nodes[i] for i in members], operands, roots), place
 
     def _border(self, part: _Part) -> list[Group]:
-        """Outside nodes that the members use: one by one or, if there are many, in one box."""
+        """Outside nodes that the members use: one by one or, if there are many, a box for those of each op."""
         inside = {*part.members}
         used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
-        return [Group([j]) for j in used] if len(used) <= OPEN else [Group(used, "repeat", times=len(used))]
+        alike: dict[Any, Group] = {}
+        for j in used:
+            op, known = op_of(self.graph.nodes[j]), self.graph.nodes[j].requires_grad
+            group = alike.setdefault((op, known) if len(used) > OPEN else j, Group([], "repeat", op=op, times=0))
+            group.members.append(j)
+            group.times += 1
+        return [group if group.times > 1 else Group(group.members) for group in alike.values()]
 
     def _card(self, box: Box, sub: Walk, group: Group, part: _Part) -> Card:
         card = Card(**vars(box))
