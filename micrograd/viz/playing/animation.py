@@ -24,7 +24,7 @@ from ..values import hue, thickness, typeset
 from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
 from .placement import PILL, Stage, stage
-from .views import Scene, Wire, one_root, still, story
+from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
 CAPTION = 34.0
@@ -71,7 +71,7 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
             f"this graph has {count:,} nodes; an animation is for at most {MAX_NODES}: "
             "draw_dot(root) draws more, and player(root) steps through them"
         )
-    told = story(node, MAX_NODES)
+    told = PlayedGraph(node).story(MAX_NODES)
     scene = told.scenes[0]
     return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), alt_text(still(told)))
 

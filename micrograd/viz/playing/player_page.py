@@ -43,7 +43,7 @@ from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Film
 from .placement import Stage, stage
-from .views import OPEN, Card, Scene, Story, Wire, one_root, still, story
+from .views import OPEN, Card, PlayedGraph, Scene, Story, Wire, one_root, still
 
 
 @dataclass(repr=False)
@@ -140,7 +140,7 @@ def player(
         raise ValueError(f"height is {height!r}; a frame needs a positive number of pixels, or None for what it needs")
     node, (letters, variables) = one_root(root, "a player"), _letters(names)
     with without_collector():
-        told = story(node, max_nodes, variables)
+        told = PlayedGraph(node, variables).story(max_nodes)
         graph = still(told)
         data = plain(told) | _without_defaults(letters=letters)
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):

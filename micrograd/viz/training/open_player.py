@@ -20,7 +20,7 @@ from ...tensor.tensor import Tensor
 from ..drawing.data import walk
 from ..playing.player_page import plain, template
 from ..playing.recompute import number
-from ..playing.views import OPEN, Story, story
+from ..playing.views import PlayedGraph, Story
 from .evaluate import parameters
 from .network_svg import MOST_UNITS
 from .neurons import Layer
@@ -77,7 +77,7 @@ def inside(
                 root, columns_of = _graph(model, row, label, inputs, loss)
             except _Closed as why:
                 return {"closed": str(why)}
-            found = story(root, OPEN, {})
+            found = PlayedGraph(root, {}).story()
             if isinstance(found.program, str):
                 return {"closed": found.program}
             units = [found.modules.get(id(module), 0) for layer in columns for module in layer.modules[:MOST_UNITS]]
