@@ -313,6 +313,7 @@ SHAPES = [
         (lambda: zeros(2, 3).transpose(0, 0), ValueError, "repeated"),
         (lambda: zeros(2, 3).transpose(0, 5), AxisError, "axis 5 is out of bounds"),
         (lambda: zeros(2, 3).transpose(1.0, 0.0), TypeError, "integer"),
+        (lambda: zeros(2, 3).transpose(1.0, 0.0), TypeError, "integer"),
     )),
     Op("transpose:axes", lambda a: a.transpose(1, -1, 0), None, lambda t, a: a.permute(1, -1, 0),
        shapes=(((2, 3, 4),), ((0, 1, 2),)), linear=True),
@@ -512,7 +513,8 @@ WINDOWS = [
     Op("conv2d", functional.conv2d, convolved, lambda t, *operands: t.nn.functional.conv2d(*operands),
        shapes=(((2, 3, 4), (3, 2, 2, 2), (3,)), ((2, 1, 2, 3), (1, 1, 2, 2), (1,)))),
     Op("max_pool2d", lambda a: functional.max_pool2d(a, 2, (1, 2)), lambda a: windows(a).max((-4, -3)),
-       lambda t, a: t.nn.functional.max_pool2d(a, 2, (1, 2)), shapes=PICTURES),
+       lambda t, a: t.nn.functional.max_pool2d(a, 2, (1, 2)), shapes=PICTURES,
+       bad=((lambda: functional.max_pool2d(zeros(1, 2, 3), 2.0, 1), ValueError, "whole number"),)),
     Op("avg_pool2d", lambda a: functional.avg_pool2d(a, 2, (1, 2)), lambda a: windows(a).mean((-4, -3)),
        lambda t, a: t.nn.functional.avg_pool2d(a, 2, (1, 2)), shapes=PICTURES, linear=True),
 ]  # fmt: skip

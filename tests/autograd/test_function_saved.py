@@ -1,7 +1,6 @@
 """What a Function saves, and what is refused since a second derivative would be silently wrong."""
 
 import copy
-import gc
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from function_helpers import A, Cube, Exp, Scale, both, make, nodes, numbers, second_derivative, slope, total
 
 from micrograd import Value, grad, gradient, jvp, no_grad
-from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
 
 # ---- what was saved
@@ -85,52 +83,6 @@ def test_saving_twice_keeps_the_last_and_none_is_kept_as_none():
     (g,) = grad(op.apply(x), x, create_graph=True)
     assert seen[0][0] is None
     assert g.data == 2.0
-
-
-def test_a_result_that_only_the_context_knows_is_found_again():
-    """The first result is saved, and gone by the time of the second pass."""
-    x, y = (Tensor([2.0], requires_grad=True) for _ in range(2))
-
-    class Op(Function):
-        @staticmethod
-        def forward(ctx, x, y):
-            out = x * y
-            ctx.save_for_backward(x, y, out)
-            return out, out * out
-
-        @staticmethod
-        def backward(ctx, g, h):
-            x, y, out = ctx.saved_tensors
-            return g * y + h * 2 * out * y, g * x + h * 2 * out * x
-
-    square = Op.apply(x, y)[1]
-    gc.collect()
-    (slope,) = grad(square, x, create_graph=True)
-    assert slope.tolist() == [16.0]  # 2 x y y
-    assert [g.tolist() for g in grad(slope, (x, y))] == [[8.0], [16.0]]
-
-
-def test_a_result_that_is_gone_and_marked_is_still_a_constant():
-    x = Tensor([2.0], requires_grad=True)
-
-    class Op(Function):
-        @staticmethod
-        def forward(ctx, x):
-            step = x * 0 + 3
-            ctx.mark_non_differentiable(step)
-            ctx.save_for_backward(x, step)
-            return x * x, step
-
-        @staticmethod
-        def backward(ctx, g, h):
-            x, step = ctx.saved_tensors
-            assert not step.requires_grad
-            return g * 2 * x + 0 * step
-
-    square = Op.apply(x)[0]
-    gc.collect()
-    (slope,) = grad(square, x, create_graph=True)
-    assert grad(slope, x)[0].tolist() == [2.0]
 
 
 @both

@@ -181,27 +181,6 @@ def test_running_statistics_are_refused_in_training_and_read_in_use():
     np.testing.assert_allclose(f(x).data, model(Tensor(x)).data, rtol=1e-12)
 
 
-def test_compiled_methods_of_one_object_have_their_own_programs():
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            self.layer = nn.Linear(3, 2, rng=np.random.default_rng(0))
-
-        @micrograd.compile
-        def total(self, x: Any) -> Any:
-            return self.layer(x).sum()
-
-        @micrograd.compile
-        def mean(self, x: Any) -> Any:
-            return self.layer(x).mean()
-
-    model = Model()
-    outer = micrograd.compile(lambda x: model.total(x) + 1)
-    for i in range(6):
-        for f in (model.total, model.mean, outer):
-            f(np.ones((1 + i % 2, 3)))
-    assert [f.cache_info().misses for f in (model.total, model.mean, outer)] == [2, 2, 2]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The shortest way: a gradient of floats, which is found without a key
 

@@ -196,11 +196,9 @@ def test_samples_that_went_the_same_way_are_shown_once():
     assert all(re.match(r"call \d of 5", note) for note in notes)
 
 
-def test_what_comes_from_another_layer_has_no_weights_of_a_part_of_it():
-    scenes = scenes_of(5)
-    outside = [card for scene in scenes for card in scene["cards"] if card.get("outside") and card["kind"] == "module"]
-    assert outside
-    assert not any("heats" in card for card in outside)
+def test_very_many_inputs_of_a_layer_are_one_card():
+    second = next(scene for scene in scenes_of(5) if scene["title"] == "Layer #2")
+    assert [(card["name"], card["times"]) for card in second["cards"] if card.get("outside")] == [("inputs", 80)]
 
 
 def test_layers_that_are_called_on_their_own_results_run_in_the_order_of_their_first_call():

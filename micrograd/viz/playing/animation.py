@@ -21,7 +21,6 @@ from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
 from ..values import hue, thickness, typeset
-from .card_contents import face
 from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
 from .placement import PILL, Stage, stage
@@ -205,7 +204,7 @@ class Film:
         look, odd = self.clock.faint_until(self.computed.get(i, 0)), self._odd(i)
         gifts = [wire for wire in self.scene.wires if wire.tail == i and self._gives(wire)]
         sent = [self.clock.landing(step, self.steps) for step in sorted(self.passes[wire.head] for wire in gifts)]
-        return svg.card(face(card, gifts), place, look, states, numbers, partial(self._heat, i), sent, odd)
+        return svg.card(card.face(gifts), place, look, states, numbers, partial(self._heat, i), sent, odd)
 
     def _numbers(self, spans: Iterable[tuple[int, int, float | None, bool]]) -> list[tuple[str, str]]:
         seen = [(x, whole, self.clock.landing(start, end)) for start, end, x, whole in spans if start < end]
@@ -281,11 +280,11 @@ class Film:
 
     def _named(self, i: int) -> str:
         """`d = e + c`, with long names shortened."""
-        box = self.scene.cards[i].box
-        operands = [term(self.scene.cards[wire.tail].box) for wire in self.scene.wires if wire.head == i]
+        card = self.scene.cards[i]
+        operands = [term(self.scene.cards[wire.tail]) for wire in self.scene.wires if wire.head == i]
         texts = [(shorten(text, 14, DOTS) or DOTS, strength) for text, strength in operands]
-        made = box.expression or infix.written("+" if box.op == "sum" else box.op.lower(), texts)[0]
-        return pretty(f"{shorten(box.name, 24, DOTS)} = {made}" if box.name else made)
+        made = card.expression or infix.written("+" if card.op == "sum" else card.op.lower(), texts)[0]
+        return pretty(f"{shorten(card.name, 24, DOTS)} = {made}" if card.name else made)
 
 
 # ------------------------------------------------------------------------------------------------ pieces

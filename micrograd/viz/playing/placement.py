@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from ..drawing.card import Arranged, arrange
 from ..drawing.layout import Point
-from .card_contents import face
 from .views import Scene, Wire
 
 PILL = (70.0, 38.0)
@@ -34,7 +33,7 @@ def stage(scene: Scene, close: bool = False) -> Stage:
     for wire in scene.wires:
         uses[wire.tail].append(wire)
     crowded = len(scene.wires) > CROWDED
-    faces = [face(card, sent) for card, sent in zip(scene.cards, uses, strict=True)]
+    faces = [card.face(sent) for card, sent in zip(scene.cards, uses, strict=True)]
     ends = [(wire.tail, wire.head) for wire in scene.wires]
     shape = arrange(faces, ends, PILL[0] + (14 if crowded else 28 if close else 34))
     return Stage(**vars(shape), pills=_pills(scene.wires, shape, crowded), crowded=crowded)

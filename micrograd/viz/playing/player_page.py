@@ -42,7 +42,6 @@ from ..page import Page, join, script, source
 from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Film
-from .card_contents import face
 from .placement import Stage, stage
 from .views import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, one_root, still, story
 
@@ -216,8 +215,7 @@ def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str
         size=_points([(drawn.width, drawn.height)]),
         cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
         wires=[
-            _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
-            | _without_defaults(uses=_steps(wire.uses, base) if computed and not _found(wire, scene) else [])
+            _wire(wire, drawn.routes[e], drawn.pills[e], known, scene, base, computed)
             for e, wire in enumerate(scene.wires)
         ],
         forward=scene.forward,
@@ -237,29 +235,28 @@ def _form(box: Box, count: int) -> infix.Form:
 
 
 def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
-    box = card.box
     name, strength = _name(card)
-    drawn = pieces(face(card), place.badge)
+    drawn = pieces(card.face(), place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
     return _without_defaults(
         name=name,
         binds=strength if strength != infix.ATOM else None,
-        form=_number_of(_form(box, uses), known["forms"]) if box.op else None,
+        form=_number_of(_form(card, uses), known["forms"]) if card.op else None,
         node=None if card.node is None else card.node - base,
         look=_number_of(look, known["looks"]),
         **own,
-        kind=box.kind,
-        op=badge_text(box.op) if box.op else "",
-        call=box.op if box.op.isidentifier() else "",
+        kind=card.kind,
+        op=badge_text(card.op) if card.op else "",
+        call=card.op if card.op.isidentifier() else "",
         box=_points([(place.x, place.y), (place.width, place.height)]),
         badge=round(place.badge),
         data=_rounded(card.data),
         grad=_rounded(card.grad),
         shape=card.shape,
         uses=card.uses or None,
-        times=box.times if box.times > 1 else None,
-        nodes=box.nodes if box.nodes > 1 else None,
+        times=card.times if card.times > 1 else None,
+        nodes=card.nodes if card.nodes > 1 else None,
         heats=[_without_defaults(**asdict(heat)) for heat in card.heats],
         opens=card.opens if card.opens != LEADS_NOWHERE else None,
         outside=card.outside,
@@ -271,14 +268,15 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
 
 def _name(card: Card) -> infix.Text:
     """How formulas refer to a card, with the binding strength of that text."""
-    box = card.box
-    text, strength = term(box)
-    shown = shorten(text, 40, "\u2026") if box.name else clean(text)
-    return shown or (value_text(card.data) if face(card).alone else box.op or box.kind), strength
+    text, strength = term(card)
+    shown = shorten(text, 40, "\u2026") if card.name else clean(text)
+    return shown or (value_text(card.data) if card.face().alone else card.op or card.kind), strength
 
 
-def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, base: int) -> dict[str, Any]:
-    shown = wire.rule is not None and not head.hand_written
+def _wire(
+    wire: Wire, route: list[Any], pill: Any, known: Known, scene: Scene, base: int, computed: bool
+) -> dict[str, Any]:
+    shown = wire.rule is not None and not scene.cards[wire.head].hand_written
     return _without_defaults(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
@@ -286,10 +284,11 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
         part=True if wire.part is True else _rounded(wire.part),
         rule=_number_of(wire.rule, known["rules"]) if shown else None,
         flow=wire.flow and [*map(_rounded, wire.flow)],
-        use=wire.use and (wire.use[0] - base, wire.use[1]),
+        use=[wire.uses[0][0] - base, wire.uses[0][1]] if wire.single else None,
         weight=None if wire.weight is None else wire.weight - base,
         route=[*map(round, _points(route))],
         pill=_points([pill]) if pill else None,
+        uses=_steps(wire.uses, base) if computed and not wire.single and not _found(wire, scene) else [],
     )
 
 

@@ -189,7 +189,7 @@ def _blank(told: Story, known: Collection[int]) -> None:
     and all of them together take little more room than one."""
     for scene in told.scenes:
         for card in scene.cards:
-            if card.box.kind != "constant" or card.node in known:
+            if card.kind != "constant" or card.node in known:
                 card.data, card.grad = (None if x is None else TYPICAL for x in (card.data, card.grad))
             for heat in card.heats:
                 heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
