@@ -100,7 +100,7 @@ def test_without_a_gradient_it_says_why_and_plays_forward():
     t = Tensor([1.0, 2.0], requires_grad=True)
     (y := (t * t).sum()).backward()
     data = data_of(player(y))
-    assert [card["letGo"] for card in data["scenes"][0]["cards"]] == [True]
+    assert [card["released"] for card in data["scenes"][0]["cards"]] == [True]
     assert "retain_graph=True" in data["missing"]
 
 
@@ -129,11 +129,6 @@ def test_a_leaf_alone_is_a_graph(root):
 def test_what_cannot_be_played_says_what_can(root, says):
     with pytest.raises(TypeError, match=says):
         player(root)
-
-
-def test_show_is_the_player():
-    assert neuron().show().html == player(neuron()).html
-    assert "<!doctype html>" in (Tensor([1.0], requires_grad=True) * 2).show(max_nodes=5).html
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -203,7 +198,7 @@ def test_samples_that_went_the_same_way_are_shown_once():
 
 def test_very_many_inputs_of_a_layer_are_one_card():
     second = next(scene for scene in scenes_of(5) if scene["title"] == "Layer #2")
-    assert [(card["name"], card["times"]) for card in second["cards"] if card.get("outside")] == [("inputs", 80)]
+    assert [(card["name"], card["times"]) for card in second["cards"] if card.get("outside")] == [("ReLU", 80)]
 
 
 def test_layers_that_are_called_on_their_own_results_run_in_the_order_of_their_first_call():
@@ -296,6 +291,13 @@ def test_the_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest
     assert heat["name"] == "gradients"
     assert heat["cells"] == "JJ" + "S" * 22
     assert (heat["range"], heat["zeros"]) == ("0.0000 to 1.0000", "4 of 63 are 0")
+
+
+def test_of_many_calls_the_one_with_the_largest_gradients_that_are_numbers_is_shown():
+    model = MLP(2, [2, 1])
+    loss = sum((model([1.0, 2.0]) * k for k in (float("nan"), 1.0, 5.0)), Value(0.0))
+    notes = [scene["note"] for scene in data_of(player(loss, max_nodes=5))["scenes"] if "note" in scene]
+    assert notes[0] == "call 3 of 3: the one with the largest gradients"
 
 
 def test_a_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():
