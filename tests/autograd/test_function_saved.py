@@ -19,7 +19,7 @@ SAVING = [Cube, Exp, Attribute]  # the argument, the result, and the argument as
 
 @both
 @pytest.mark.parametrize("op", SAVING)
-def test_what_was_saved_and_given_other_data_has_the_derivative_as_it_was_once(kind, op):
+def test_saved_node_with_other_data_has_the_derivative_as_it_was_once(kind, op):
     x = nodes(kind)
     h = x * 1
     y = op.apply(h)

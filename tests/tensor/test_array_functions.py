@@ -268,12 +268,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("use", "error", "message"), REFUSED)
-def test_what_functions_cannot_take_is_refused(use, error, message):
+def test_functions_refuse_what_they_cannot_take(use, error, message):
     with pytest.raises(error, match=message):
         use()
 
 
-def test_joining_what_does_not_fit_shows_the_shapes():
+def test_concatenate_of_what_does_not_fit_shows_the_shapes():
     with pytest.raises(ValueError, match="must match exactly") as caught:
         F.concatenate([Tensor(A), np.ones((2, 2))])
     assert caught.value.__notes__ == ["in 'concatenate' of shapes (2, 3) and (2, 2)"]

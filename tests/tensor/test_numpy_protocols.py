@@ -247,7 +247,7 @@ WRITTEN: list[Callable[[np.ndarray, Tensor], Any]] = [  # an array with a Tensor
 
 
 @pytest.mark.parametrize("write", WRITTEN)
-def test_nothing_writes_a_tensor_with_a_gradient_or_to_one(write: Callable):
+def test_numpy_writes_no_tensor_with_a_gradient_and_to_none(write: Callable):
     a, x = np.ones(2), parameter(3, 4)
     with pytest.raises(TypeError, match="records no graph of a Tensor"):
         write(a, x)

@@ -91,7 +91,7 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("use", "error", "message"), REFUSED)
-def test_what_makes_no_tensor_or_compares_none_is_refused(use: Callable, error: type[Exception], message: str):
+def test_tensor_refuses_what_makes_or_compares_with_none(use: Callable, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         use()
 
