@@ -41,8 +41,8 @@ from ..files import save_film
 from ..page import Page, join, script, source
 from ..text import badge_text, clean, shorten
 from ..values import value_text
-from .animation import Film
-from .placement import Stage, stage
+from .animation import Timeline
+from .placement import PlacedScene, placed
 from .views import OPEN, Card, PlayedGraph, Scene, Story, Wire, one_root, still
 
 
@@ -74,7 +74,7 @@ class Player(Page):
             return super().save(path)
         if not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be above 0")
-        save_film(Film(self.scene, stage(self.scene)).pictures(), target, seconds, hold=2 * seconds)
+        save_film(Timeline(self.scene, placed(self.scene)).pictures(), target, seconds, hold=2 * seconds)
         return target
 
     def story(self) -> dict[str, Any]:
@@ -140,13 +140,13 @@ def player(
         raise ValueError(f"height is {height!r}; a frame needs a positive number of pixels, or None for what it needs")
     node, (letters, variables) = one_root(root, "a player"), _letters(names)
     with without_collector():
-        told = PlayedGraph(node, variables).story(max_nodes)
-        graph = still(told)
-        data = plain(told) | _without_defaults(letters=letters)
+        story = PlayedGraph(node, variables).story(max_nodes)
+        graph = still(story)
+        data = plain(story) | _without_defaults(letters=letters)
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        page = _page(told.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
-        return Player(page, svg.write(graph), alt_text(graph), data, told.scenes[0])
+        page = _page(story.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
+        return Player(page, svg.write(graph), alt_text(graph), data, story.scenes[0])
 
 
 def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, Any] | None]:
@@ -181,33 +181,33 @@ def template() -> str:
 Known = dict[str, dict[str, int]]  # of each kind, the values that many cards or wires share, as JSON, with their index
 
 
-def plain(told: Story) -> dict[str, Any]:
+def plain(story: Story) -> dict[str, Any]:
     """The story as JSON data. Fields with their default value are omitted; the page restores them."""
     known: Known = {"rules": {}, "forms": {}, "looks": {}}
-    root, strength = infix.name(told.root)
+    root, strength = infix.name(story.root)
     return {
-        **{name: getattr(told, name) for name in ("title", "nodes", "missing", "changed", "program")},
+        **{name: getattr(story, name) for name in ("title", "nodes", "missing", "changed", "program")},
         "root": [shorten(root, 24, "\u2026"), strength],
-        "scenes": [_scene(scene, stage(scene), known, not isinstance(told.program, str)) for scene in told.scenes],
+        "scenes": [_scene(scene, placed(scene), known, not isinstance(story.program, str)) for scene in story.scenes],
         **{kind: [json.loads(x) for x in shared] for kind, shared in known.items()},
     }
 
 
-def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str, Any]:
+def _scene(scene: Scene, drawn: PlacedScene, known: Known, computed: bool) -> dict[str, Any]:
     """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that.
 
     What a line stands for is told where the page computes the graph: it follows a change.
     """
     uses = Counter(wire.head for wire in scene.wires)
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
-    placed = zip(scene.cards, drawn.places, strict=True)
+    cards = zip(scene.cards, drawn.places, strict=True)
     return _without_defaults(
         **_own(scene, "tab", "note", "parent", "forward", "backward"),
         base=base or None,
         title=clean(scene.title),
         crowded=drawn.crowded,
         size=_points([(drawn.width, drawn.height)]),
-        cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
+        cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(cards)],
         wires=[
             _wire(wire, drawn.routes[e], drawn.pills[e], known, scene, base, computed)
             for e, wire in enumerate(scene.wires)

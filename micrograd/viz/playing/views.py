@@ -117,10 +117,10 @@ class Story:
     modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
 
-def still(told: Story) -> Picture:
+def still(story: Story) -> Picture:
     """The first scene as a static drawing, for viewers without scripts."""
-    first = told.scenes[0]
-    note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
+    first = story.scenes[0]
+    note = f"{story.nodes:,} nodes in {len(first.cards)} boxes" if story.nodes > len(first.cards) else ""
     return Picture([*first.cards], [*first.wires], note)
 
 
