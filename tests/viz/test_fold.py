@@ -175,6 +175,18 @@ def test_samples_that_went_the_same_way_are_one_box_and_those_that_went_another_
     assert named(root, 10, "repeat") == [("", 100), ("*", 100), ("sum", 1), ("tanh", 100)]
     root = sum(Value(i / 100).tanh() if i % 2 else Value(i / 100).exp() for i in range(100))
     assert {("tanh", 50), ("exp", 50)} <= {*named(root, 10, "repeat")}
+    cells = Neuron([Value(0.5)]), Neuron([Value(0.6)])
+    root = sum(cell([Value(i / 100)]).exp() for i in range(50) for cell in cells)
+    assert named(root, 10, "repeat").count(("exp", 50)) == 2, "of the results of two modules"
+
+
+@pytest.mark.parametrize(("terms", "limit", "sums"), [(2, 8, 0), (2, 7, 1), (4, 12, 1)])
+def test_a_short_sum_beside_a_module_is_folded_where_there_is_no_room_and_a_long_one_always(terms, limit, sums):
+    """The module is one box; its three inputs, the terms and their additions are the others."""
+    out = Neuron([Value(0.1) for _ in range(3)])([Value(1.0) for _ in range(3)])
+    for _ in range(terms):
+        out = out + Value(1.0)
+    assert named(out, limit, "repeat").count(("sum", 1)) == sums
 
 
 def test_names_tell_nodes_apart_while_there_is_room():

@@ -41,6 +41,11 @@ def shared():
     return [Value(1.0, (a, b), 'a|b{"<\\>'), a * 2.0, a]
 
 
+def passed(out):
+    out.backward()
+    return out
+
+
 def small(activation="tanh"):
     random.seed(1)
     return MLP(2, [3, 2, 1], activation=activation)
@@ -56,7 +61,7 @@ PICTURES = {
     "odd.dot": lambda: draw_dot(odd(), rankdir="TB").source,
     "shared.dot": lambda: draw_dot(shared(), names={}).source,
     "arrays.dot": lambda: draw_dot(arrays()).source,
-    "downward.svg": lambda: draw_dot(neuron(), rankdir="TB").svg(),
+    "downward.svg": lambda: draw_dot(passed(neuron()), rankdir="TB").svg(),
     "odd.svg": lambda: draw_dot(odd()).svg(),
     "crowd.svg": lambda: draw_dot(crowd()).svg(),
     "folded.svg": lambda: draw_dot(folded(), max_nodes=5).svg(),

@@ -222,7 +222,7 @@ def test_a_movie_of_any_number_of_classes_has_a_region_for_each():
 
 def test_a_movie_of_numbers_is_of_the_curve():
     x = np.linspace(-1, 1, 30)
-    film = viz.movie(lambda p: 2 * p[:, 0], x, 2 * x + 0.5, resolution=20)
+    film = viz.movie(lambda p: 2 * p[:, 0], x[:, None], 2 * x + 0.5, resolution=20)
     film.frame(0.25)
     assert film.kind == "curve"
     np.testing.assert_allclose(film.frames[0].scores, 2 * film.xs)
@@ -287,6 +287,11 @@ def test_nan_is_marked_on_the_plane_and_on_the_loss():
     shades = panels.shades(film, film.frames[0].scores)
     assert set(shades[:, -1].tolist()) == {63}  # the colour of nan
     assert 'class="odd"' in film.page().html
+    film = viz.movie(lambda p: np.where(p[:, :1] > 0, np.nan, np.eye(3)[:1]), POINTS, np.arange(40) % 3, resolution=10)
+    film.frame(1.0)
+    shades = panels.shades(film, film.frames[0].scores)
+    assert (shades[:, -1] == len(panels.REGIONS) - 1).all()
+    assert (shades[:, 0] != len(panels.REGIONS) - 1).all()
     _, crosses = plot_loss([1.0, float("inf"), 0.5]).lines
     assert crosses.get_xdata().tolist() == [1]
 

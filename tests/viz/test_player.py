@@ -131,11 +131,6 @@ def test_what_cannot_be_played_says_what_can(root, says):
         player(root)
 
 
-def test_show_is_the_player():
-    assert neuron().show().html == player(neuron()).html
-    assert "<!doctype html>" in (Tensor([1.0], requires_grad=True) * 2).show(max_nodes=5).html
-
-
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_labels_stay_text(name):
     a = Value(2.0, label=HOSTILE[name])
@@ -296,6 +291,13 @@ def test_the_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest
     assert heat["name"] == "gradients"
     assert heat["cells"] == "JJ" + "S" * 22
     assert (heat["range"], heat["zeros"]) == ("0.0000 to 1.0000", "4 of 63 are 0")
+
+
+def test_of_many_calls_the_one_with_the_largest_gradients_that_are_numbers_is_shown():
+    model = MLP(2, [2, 1])
+    loss = sum((model([1.0, 2.0]) * k for k in (float("nan"), 1.0, 5.0)), Value(0.0))
+    notes = [scene["note"] for scene in data_of(player(loss, max_nodes=5))["scenes"] if "note" in scene]
+    assert notes[0] == "call 3 of 3: the one with the largest gradients"
 
 
 def test_a_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():

@@ -138,7 +138,10 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path, monkeypatch, name):
     path = tmp_path / name
     picture = animate(neuron()) if name == "a.svg" else player(square())
     picture.save(path)
-    before = path.read_bytes()
+    path.chmod(0o600)
+    before, mode = path.read_bytes(), path.stat().st_mode
+    picture.save(path)
+    assert path.stat().st_mode == mode
     monkeypatch.setattr("os.replace", half)
     with pytest.raises(OSError, match="no space left"):
         picture.save(path)

@@ -1,6 +1,7 @@
 """The player's page in Node: what each step shows, says aloud and computes; keys, paths, folds, guesses."""
 
 import random
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -290,7 +291,7 @@ def test_folds_are_entered_by_clicks_and_left_by_escape_and_crumbs(page, folded)
 
 def test_views_of_the_whole_are_tabs_and_links_lead_into_folds(page, folded):
     page.open(folded)
-    page.run("all('#tabs button').find(e => e.textContent === 'neurons').click()")
+    page.run(TAB, "neurons")
     assert page.count(".card.module") == 33
     assert page.get("location.hash").startswith("#scene=")
     page.open(folded, "scene=2&step=3")
@@ -313,6 +314,53 @@ def test_training_step_of_65_000_nodes_can_be_gone_through_and_into(page):
     assert page.text("#phase").startswith("Forward 9")
     assert page.text("#ran code") == "v9 = v8 + …", "one of many that were folded is not told as a number"
     assert "–" not in page.text("#why")
+
+
+# ------------------------------------------------------------------------------------------------ lines
+LOOKS = "all('.wire').map(e => [e.getAttribute('class'), parseFloat(e.firstChild.style.strokeWidth)])"
+TAB = "all('#tabs button').find(e => e.textContent === arguments[0]).click()"
+
+
+def test_line_is_as_wide_as_what_flows_a_dead_one_is_dotted_and_all_are_thin_where_gradients_vanish(page):
+    a, b, c = Value(2.0, label="a"), Value(0.0, label="b"), Value(-5.0, label="c")
+    page.open(player(a * 3 + a * b + c.relu()).html, "place=end")
+    look = dict(zip(page.texts(".wire title"), page.get(LOOKS), strict=True))
+    assert look["a → a * 3"][0] == "wire flows above"
+    assert look["a → a * b"][0] == look["c → ReLU(c)"][0] == "wire flows dead"
+    assert look["a → a * 3"][1] > look["a * 3 → a * 3 + a * b"][1]
+    page.open(player(neuron(), names={}).html, "place=end")
+    before = page.get(LOOKS)
+    after = page.focus("b").press("F2", "9", "Enter").get(LOOKS)
+    assert all(thick - thin > 1 for (_, thick), (_, thin) in zip(before, after, strict=True) if thick)
+
+
+def test_line_into_a_folded_box_has_the_derivative_of_one_end_by_the_other(page):
+    """Through the neuron, as the product of what is on the lines inside of it; and no count of uses."""
+    random.seed(1)
+    out = MLP(2, [2, 1], activation="tanh")([Value(0.5, label="a"), Value(-1.0, label="b")])
+    page.open(player(out, names={}, max_nodes=5).html).run(TAB, "neurons")
+    assert [pill for pill in page.texts(".pill") if re.fullmatch(r"× −?\d+\.\d+", pill) is None] == []
+    assert [title for title in page.texts(".wire title") if "×" in title] == []
+    assert page.count(".wire.flows") == page.count(".pill") == 6
+    page.choose("a")
+    assert page.count(".wire.path") == 4
+    assert "2 paths lead on from a" in page.text("#why")
+
+
+@pytest.mark.parametrize(("view", "least"), [("layers", 3), ("neurons", 10)])
+def test_lines_of_folded_boxes_have_width_and_hue_and_follow_a_change(page, view, least):
+    def looks(x):
+        random.seed(4)
+        root = MLP(2, [3, 2, 1], activation="tanh")([Value(x, label="x"), Value(-1.0, label="y")])
+        page.open(player(root, names={}).html).run(TAB, view)
+        return page.get(LOOKS)
+
+    wanted = looks(2.5)
+    flows = [look for look, _ in wanted if "flows" in look]
+    assert len(flows) >= least
+    assert all(look.endswith(("above", "below")) for look in flows)
+    assert looks(0.5) != wanted
+    assert page.focus("x").press(*"2.5", "Enter").get(LOOKS) == wanted
 
 
 # ------------------------------------------------------------------------------------------------ guess first
@@ -413,7 +461,7 @@ def test_search_goes_through_all_scenes(page, folded):
 def neurons(page):
     random.seed(1)
     page.open(player(MLP(2, [3, 1])([Value(1.0), Value(-2.0)])).html)
-    page.run("all('#tabs button').find(tab => tab.textContent === 'neurons').click()")
+    page.run(TAB, "neurons")
     return page.press("End")
 
 
