@@ -15,32 +15,32 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from benchmarks.work import Figures, Measured, Work
+from benchmarks.work import Turn, Work
 
 ROOT = Path(__file__).parent.parent
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def run(work: Work, engines: dict[str, Path | None], rounds: int) -> Measured:
-    """All figures of a work; `engines` gives the folder of each one that is installed."""
+def run(work: Work, engines: dict[str, Path | None], rounds: int) -> list[list[str]]:
+    """The lines of a work; `engines` gives the folder of each one that is installed."""
     data = json.dumps(work.data())
-    measured: Measured = {}
-    for collector in work.collectors:
-        figures: dict[str, list[Figures]] = {name: [] for name in work.engines if name in engines}
+    measured: dict[str, dict[str, list[Turn]]] = {}
+    for collector in dict.fromkeys(line.collector for line in work.lines):
+        taken: dict[str, list[Turn]] = {name: [] for name in work.engines if name in engines}
         for _ in range(rounds):
             with ExitStack() as stack:
                 turns = {
-                    name: stack.enter_context(process(work, name, collector, engines[name], data)) for name in figures
+                    name: stack.enter_context(process(work, name, collector, engines[name], data)) for name in taken
                 }
                 for _ in range(work.turns):
-                    for name, taken in figures.items():
-                        taken.append(next(turns[name]))
-        measured[collector] = figures
-    return measured
+                    for name in taken:
+                        taken[name].append(next(turns[name]))
+        measured[collector] = taken
+    return [line.cells(measured[line.collector]) for line in work.lines]
 
 
 @contextmanager
-def process(work: Work, engine: str, collector: str, folder: Path | None, data: str) -> Iterator[Iterator[Figures]]:
+def process(work: Work, engine: str, collector: str, folder: Path | None, data: str) -> Iterator[Iterator[Turn]]:
     """A Python that measures once each time that it is asked; it sets up when it is asked first."""
     command = [sys.executable, "-m", "benchmarks.measure", work.name, engine, collector, str(folder or "")]
     environment: dict[str, Any] = {**os.environ, **ONE_THREAD}
@@ -49,7 +49,7 @@ def process(work: Work, engine: str, collector: str, folder: Path | None, data: 
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT, env=environment
         )
 
-        def figures() -> Iterator[Figures]:
+        def figures() -> Iterator[Turn]:
             line = data
             while found := ask(child, line):
                 yield json.loads(found)

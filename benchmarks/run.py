@@ -39,9 +39,9 @@ def measure(names: list[str], rounds: int | None) -> str:
     for name in names:
         work, begin = WORKS[name], perf_counter()
         print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
-        rows += work.rows(alternate.run(work, engines, rounds or work.rounds))
+        rows += alternate.run(work, engines, rounds or work.rounds)
         print(f"{perf_counter() - begin:.0f} s", file=sys.stderr)
-    return f"{head}\n{markdown(HEAD, [row.cells() for row in rows])}"
+    return f"{head}\n{markdown(HEAD, rows)}"
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """From figures to lines of Markdown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
-from typing import Any
+from statistics import quantiles
 
 BEGIN, END = "<!-- make bench writes from here -->", "<!-- to here -->"
 HEAD = ("work", "collector", "micrograd", "beside it", "result", "aim", "limit", "")
@@ -31,64 +30,22 @@ class Goal:
         return "within" if sign * result >= sign * self.limit else "**short**"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table. `spread` is what the middle half of all results lies between."""
-
-    work: str
-    collector: str
-    ours: str
-    peer: str
-    result: float | None = None
-    goal: Goal | None = None
-    spread: tuple[float, float] | None = None
-    note: str = ""
-
-    def cells(self) -> list[str]:
-        """The line's texts, in the order of HEAD."""
-        if self.result is None:
-            return [self.work, self.collector, self.ours, self.peer, self.note, "", "", ""]
-        result = f"**{self.result:.3g}**{self.goal.unit if self.goal else ' times'}"
-        if self.spread:
-            result += f" ({self.spread[0]:.3g} to {self.spread[1]:.3g})"
-        if self.goal is None:
-            return [self.work, self.collector, self.ours, self.peer, result, "", "", ""]
-        aim, limit = (f"{bound:g}{self.goal.unit}" for bound in (self.goal.aim, self.goal.limit))
-        verdict = self.goal.verdict(self.result)
-        return [self.work, self.collector, self.ours, self.peer, result, aim, limit, verdict]
+def at_most(aim: float, limit: float, unit: str = " times") -> Goal:
+    """A goal for what is better the less it is."""
+    return Goal(aim, limit, unit, more_is_better=False)
 
 
-def times_faster(
-    work: str, collector: str, figures: dict[str, list[dict[str, Any]]], peer: str, goal: Goal | None = None
-) -> Row:
-    """How many times as long the peer takes, and the spread: of ratios, each of two figures taken in the same turn."""
-    ours = [round_["seconds"] for round_ in figures["micrograd"]]
-    if peer not in figures:
-        return Row(work, collector, duration(median(ours)), f"{peer} is not at hand")
-    theirs = [round_["seconds"] for round_ in figures[peer]]
-    ratio, spread = middle([b / a for a, b in zip(ours, theirs, strict=True)])
-    peer_text = f"{peer} {duration(median(theirs))}"
-    return Row(work, collector, duration(median(ours)), peer_text, ratio, goal, spread)
+def result_cells(results: Sequence[float], goal: Goal | None) -> list[str]:
+    """The median and what the middle half of all results lies between, then what they are held against.
 
-
-def middle(results: Sequence[float]) -> tuple[float, tuple[float, float]]:
-    """The median, and what the middle half lies between.
-
-    >>> middle([1.0, 2.0, 3.0, 4.0, 50.0])
-    (3.0, (2.0, 4.0))
+    >>> result_cells([1.0, 2.0, 3.0, 4.0, 50.0], at_most(2.5, 3.5))
+    ['**3** times (2 to 4)', '2.5 times', '3.5 times', 'within']
     """
-    low, half, high = quantiles(results, n=4, method="inclusive")
-    return half, (low, high)
-
-
-def times_as_long(
-    work: str, collector: str, figures: dict[str, list[dict[str, Any]]], peer: str, goal: Goal | None = None
-) -> Row:
-    """How many times as long we take as the peer, which does less: what was written by hand, say."""
-    row = times_faster(work, collector, figures, peer)
-    if row.result is None or row.spread is None:
-        return row
-    return replace(row, result=1 / row.result, spread=(1 / row.spread[1], 1 / row.spread[0]), goal=goal)
+    low, half, high = quantiles(results, n=4, method="inclusive") if len(results) > 1 else results * 3
+    unit = goal.unit if goal else " times"
+    spread = f" ({low:.3g} to {high:.3g})" if len(results) > 1 else ""
+    bounds = [f"{goal.aim:g}{unit}", f"{goal.limit:g}{unit}", goal.verdict(half)] if goal else ["", "", ""]
+    return [f"**{half:.3g}**{unit}{spread}", *bounds]
 
 
 def duration(seconds: float) -> str:
@@ -109,10 +66,10 @@ def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in cells)
 
 
-def write_between(path: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
+def write_between(path: Path, text: str) -> None:
     """Replace what stands between the two markers, and nothing else."""
-    before, found_begin, rest = path.read_text(encoding="utf-8").partition(begin)
-    _, found_end, after = rest.partition(end)
+    before, found_begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    _, found_end, after = rest.partition(END)
     if not (found_begin and found_end):
-        raise ValueError(f"{path} has no lines {begin!r} and {end!r} to write between: put them back")
-    path.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
+        raise ValueError(f"{path} has no lines {BEGIN!r} and {END!r} to write between: put them back")
+    path.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")

@@ -1,22 +1,58 @@
 """What a benchmark consists of: the data, the measured part, and the lines of the table that come of it."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
-from benchmarks.clock import seconds_in_a_loop, warm_up
-from benchmarks.table import Row
+from benchmarks.table import Goal, duration, result_cells
 
-Figures = dict[str, Any]
-"""What one process measured in one turn, by name: {"seconds": 0.012, "loss": 0.896}."""
-
-Measured = dict[str, dict[str, list[Figures]]]
-"""Figures by collector and engine, one entry a turn: measured["default"]["classic"][0]["seconds"]."""
+Turn = dict[str, Any]
+"""What a process measured in one turn: {"step": 0.012}. Under "gave" stands what the timed functions returned, and
+under "note" what else is worth telling, by the same names."""
 
 
-def nothing() -> None:
-    """The data of a work that needs none."""
+@dataclass(frozen=True)
+class Line:
+    """A line of the table: a figure of ours, and beside it a peer's, measured in the same turns.
+
+    The result is how many times as long the peer takes (or how many times as long we take, where less is better). It is
+    our own figure where the goal has a unit. No result is written of engines that computed different numbers.
+    """
+
+    work: str
+    peer: str
+    figure: str
+    goal: Goal | None = None
+    collector: str = "default"
+    ours: str = "micrograd"
+    theirs: str = ""  # the peer's figure, where it has another name
+    near: float = 1e-9  # how closely the numbers have to agree
+    show: Callable[[float], str] = duration
+
+    def cells(self, engines: dict[str, list[Turn]]) -> list[str]:
+        """The texts of the line, in the order of the table's head."""
+        absent = [name for name in (self.ours, self.peer) if name and name not in engines]
+        ours = [turn[self.figure] for turn in engines.get(self.ours, ())]
+        first = [self.work, self.collector, self.show(median(ours)) if ours else ""]
+        if absent:
+            return [*first, f"{' and '.join(absent)} not at hand", "", "", "", ""]
+        if not self.peer:
+            note = engines[self.ours][0].get("note", {}).get(self.figure, "")
+            return [*first, note, *(result_cells(ours, self.goal) if self.goal else [""] * 4)]
+        name = self.theirs or self.figure
+        for turn, other in zip(engines[self.ours], engines[self.peer], strict=True):
+            if "gave" in turn and "gave" in other:
+                agree(self.peer, other["gave"][name], turn["gave"][self.figure], self.near)
+        theirs = [turn[name] for turn in engines[self.peer]]
+        if self.goal and self.goal.unit != " times":
+            results = ours
+        elif self.goal and not self.goal.more_is_better:
+            results = [a / b for a, b in zip(ours, theirs, strict=True)]
+        else:
+            results = [b / a for a, b in zip(ours, theirs, strict=True)]
+        return [*first, f"{self.peer} {self.show(median(theirs))}", *result_cells(results, self.goal)]
 
 
 @dataclass(frozen=True)
@@ -27,36 +63,15 @@ class Work:
     """
 
     name: str
-    measure: Callable[[str, Any], Iterator[Figures]]  # (the engine's name, the data)
-    rows: Callable[[Measured], list[Row]]
-    engines: tuple[str, ...] = ("micrograd", "classic")
-    collectors: tuple[str, ...] = ("default", "off")
+    measure: Callable[[str, Any], Iterator[Turn]]  # (the engine's name, the data)
+    lines: Sequence[Line]
+    engines: Sequence[str] = ("micrograd", "classic")
     rounds: int = 5  # fresh processes
     turns: int = 1  # of each
-    data: Callable[[], Any] = nothing  # made once, in the parent: what makes it is never loaded where we measure
+    data: Callable[[], Any] = lambda: None  # made once, in the parent: what makes it is never loaded where we measure
 
 
-def timed(functions: dict[str, Callable[[], Any]], calls: dict[str, int]) -> Iterator[Figures]:
-    """Turn by turn, the seconds a call of each function, beside what its first five calls gave (or one, if slow)."""
-    gave = {name: [function() for _ in range(5 if calls[name] > 1 else 1)] for name, function in functions.items()}
-    for function in functions.values():
-        warm_up(function)
-    while True:
-        yield {
-            name: {"gave": gave[name], "seconds": seconds_in_a_loop(function, calls[name])}
-            for name, function in functions.items()
-        }
-
-
-def of(engines: dict[str, list[Figures]], name: str) -> dict[str, list[Figures]]:
-    """The figures of one function, of the engines that have it."""
-    return {engine: [turn[name] for turn in turns] for engine, turns in engines.items() if name in turns[0]}
-
-
-def agree(figures: dict[str, list[Figures]], near: float, first: int = 5, peers: tuple[str, ...] = ()) -> None:
-    """Raise unless the first calls of these peers, or of all engines, gave what ours gave."""
-    ours = figures["micrograd"][0]["gave"][:first]
-    for engine in set(peers or figures) & set(figures):
-        theirs = figures[engine][0]["gave"][:first]
-        if not all(math.isclose(a, b, rel_tol=near, abs_tol=1e-12) for a, b in zip(ours, theirs, strict=True)):
-            raise ArithmeticError(f"{engine} finds {theirs}, micrograd {ours}")
+def agree(engine: str, found: Sequence[float], known: Sequence[float], near: float = 1e-9) -> None:
+    """Raise unless an engine found these numbers; a slow one was called less often."""
+    if not all(math.isclose(a, b, rel_tol=near, abs_tol=1e-12) for a, b in zip(found, known, strict=False)):
+        raise ArithmeticError(f"{engine} finds {found}, where {known} is right")

@@ -16,20 +16,15 @@ import os
 import random
 import tracemalloc
 from collections.abc import Callable, Iterator
-from statistics import median
 from typing import Any
 
-from benchmarks.clock import now, seconds_a_call, warm_up
-from benchmarks.table import Goal, Row, duration, times_faster
-from benchmarks.work import Figures, Measured, Work, agree, timed
+from benchmarks.clock import now, seconds_a_call, timed
+from benchmarks.table import Goal, at_most, duration
+from benchmarks.work import Line, Turn, Work, agree
 
 LETTERS, WIDTH, HEADS, LONGEST = 27, 16, 4, 16
 NAME = [26, 4, 12, 8, 11, 24, 13, 13, 26]  # between two marks
-STEP, BUILD = Goal(aim=180, limit=100), Goal(aim=0.5, limit=1.5, unit=" s", more_is_better=False)
-CALLED, KEPT, ALONE = Goal(aim=800, limit=240), Goal(aim=2000, limit=800), Goal(aim=5000, limit=2500)
-ADAM, TENSORS = Goal(aim=5, limit=3.5), Goal(aim=4, limit=3)
-FIRST = Goal(aim=20, limit=40, unit=" ms", more_is_better=False)
-MEMORY = Goal(aim=150, limit=150, unit=" bytes a node", more_is_better=False)
+NODES = 67_571
 Vector = list[Any]
 
 
@@ -106,7 +101,25 @@ def greatest(scores: Vector) -> Any:
     return scores[0].detach()
 
 
-def compiled() -> Iterator[Figures]:
+def called(loss: Callable[[], Any], params: Vector) -> Callable[[], float]:
+    """A call as users write it, with every gradient."""
+
+    def run() -> float:
+        for p in params:
+            p.grad = 0
+        out = loss()
+        out.backward()
+        return out.data
+
+    return run
+
+
+def gradients(run: Callable[[], float], params: Vector) -> Vector:
+    """The loss and all gradients, for comparison."""
+    return [run(), *(p.grad for p in params)]
+
+
+def compiled() -> Iterator[Turn]:
     """A step, and what it takes to build it: first the time, then the memory, since to weigh it takes time."""
     import micrograd
     from micrograd import Value, trace
@@ -124,12 +137,13 @@ def compiled() -> Iterator[Figures]:
     gc.collect()
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
+    agree("the graph", [len(trace(model.loss())[0])], [NODES])
+    run = called(step, model.params)
+    others = {"gave": {"called": gradients(run, model.params)}, "building": building, "weight": held / NODES}
+    return (turn | others for turn in timed({"called": run}, {"called": 200}))
 
-    built = {"building": building, "held": held, "nodes": len(trace(model.loss())[0])}
-    return (built | figures for figures in stepped(called(step, model.params), model.params, 200))
 
-
-def backend(name: str) -> Iterator[Figures]:
+def backend(name: str) -> Iterator[Turn]:
     """Whole steps with Adam; in C, the call in its three ways too."""
     import numpy as np
 
@@ -145,121 +159,75 @@ def backend(name: str) -> Iterator[Figures]:
     other = micrograd.compile(tensors.loss, update=Adam(tensors.parameters()), backend=name)
     batch = demo.padded(["yessenia"])
     works = {"step": lambda: step().data, "tensors": lambda: other(*batch).item()}
-    gradients: list[float] = []
-    if name == "c":
-        model = GPT(Value, greatest)
-        loss = micrograd.compile(model.loss, backend="c")
-        works |= {"called": called(loss, model.params), "kept": lambda: loss().data}
-        gradients = [works["called"](), *(p.grad for p in model.params)]
-        program: Any = loss.program.code
-        slot = program._free[0]
-        works["alone"] = lambda: program.library.call(slot.address)
-    for figures in timed(works, dict.fromkeys(works, 100)):
-        first = seconds_a_call(lambda: c.compile(step.lowered), 1) if name == "c" else None
-        yield figures | {"gradients": gradients, "first": first}
+    if name != "c":
+        yield from timed(works, dict.fromkeys(works, 100))
+    model = GPT(Value, greatest)
+    loss = micrograd.compile(model.loss, backend=name)
+    works |= {"called": called(loss, model.params), "kept": lambda: loss().data}
+    gave = gradients(works["called"], model.params)
+    program: Any = loss.program.code
+    slot = program._free[0]
+    works["alone"] = lambda: program.library.call(slot.address)
+    for turn in timed(works, dict.fromkeys(works, 100)):
+        known = turn["gave"] | {"called": gave, "kept": gave[:1], "alone": []}
+        first = seconds_a_call(lambda: c.compile(step.lowered), 1)
+        yield turn | {"gave": known, "milliseconds": first * 1e3}
 
 
-def called(loss: Callable[[], Any], params: Vector) -> Callable[[], float]:
-    """A call as users write it, with every gradient."""
-
-    def run() -> float:
-        for p in params:
-            p.grad = 0
-        out = loss()
-        out.backward()
-        return out.data
-
-    return run
-
-
-def scalars() -> Iterator[Figures]:
+def scalars() -> Iterator[Turn]:
     """The step, node by node."""
     from benchmarks.scalars import Scalar
 
     model = GPT(Scalar, lambda scores: max(x.data for x in scores))
-
-    def run() -> float:
-        for p in model.params:
-            p.grad = 0.0
-        loss = model.loss()
-        loss.backward()
-        return loss.data
-
-    return stepped(run, model.params, 1)
+    run = called(model.loss, model.params)
+    gave = {"gave": {"called": gradients(run, model.params)}}
+    return (turn | gave for turn in timed({"called": run}, {"called": 1}))
 
 
-def stepped(run: Callable[[], float], params: Vector, calls: int) -> Iterator[Figures]:
-    """Seconds a step, with the loss and the gradients for comparison."""
-    gave = [run(), *(p.grad for p in params)]
-    warm_up(run)
-    while True:
-        yield {"gave": gave, "seconds": seconds_a_call(run, calls)}
-
-
-def measure(engine: str, data: None) -> Iterator[Figures]:
+def measure(engine: str, data: None) -> Iterator[Turn]:
     """All figures of one engine."""
     if engine.startswith("backend="):
         return backend(engine.partition("=")[2])
     return compiled() if engine == "micrograd" else scalars()
 
 
-def rows(measured: Measured) -> list[Row]:
-    """The step, the building, the memory."""
-    ((collector, engines),) = measured.items()
-    ours = engines["micrograd"][0]
-    agree(engines, 1e-9, len(ours["gave"]), ("scalars",))
-    nodes = f"{ours['nodes']:,} nodes"
-    building = median(figures["building"] for figures in engines["micrograd"])
-    weight = ours["held"] / ours["nodes"]
-    return [
-        times_faster(f"a tiny GPT in scalars, {nodes}, compiled", collector, engines, "scalars", STEP),
-        Row(f"building it, {nodes}", collector, duration(building), "", building, BUILD),
-        Row(f"memory of it, {nodes}", collector, f"{ours['held'] / 1024:,.0f} KiB", "", weight, MEMORY),
-        *(rows_of_c(collector, engines) if "backend=c" in engines else ()),
-    ]
-
-
-def rows_of_c(collector: str, engines: dict[str, list[Figures]]) -> list[Row]:
-    """The same in C."""
-    c, scalar, numpy = engines["backend=c"], engines["scalars"], engines["backend=numpy"]
-    agree({"micrograd": [{"gave": c[0]["gradients"]}], "scalars": scalar}, 1e-9, len(c[0]["gradients"]))
-    for work in ("step", "tensors"):
-        agree({"micrograd": [c[0][work]], "backend=numpy": [numpy[0][work]]}, 1e-9)
-
-    def row(name: str, work: str, peer: str, theirs: list[Figures], goal: Goal) -> Row:
-        return times_faster(name, collector, {"micrograd": [x[work] for x in c], peer: theirs}, peer, goal)
-
-    first = median(figures["first"] for figures in c)
-    step = "whole step with Adam, in C"
-    return [
-        row("a tiny GPT in scalars, in C", "called", "scalars", scalar, CALLED),
-        row("a tiny GPT in scalars, in C, gradients left in the program", "kept", "scalars", scalar, KEPT),
-        row("a tiny GPT in scalars, in C, the program alone", "alone", "scalars", scalar, ALONE),
-        row(f"a tiny GPT in scalars, {step}", "step", "backend=numpy", [x["step"] for x in numpy], ADAM),
-        row(
-            f"a tiny GPT of Tensors, one name, {step}",
-            "tensors",
-            "backend=numpy",
-            [x["tensors"] for x in numpy],
-            TENSORS,
-        ),
-        Row(
-            "what C adds to the first call of that step, compiled before",
-            collector,
-            duration(first),
-            "",
-            1e3 * first,
-            FIRST,
-        ),
-    ]
-
-
+THE_GPT, IN_C = "a tiny GPT in scalars", "whole step with Adam, in C"
+LINES = [
+    Line(f"{THE_GPT}, {NODES:,} nodes, compiled", "scalars", "called", Goal(aim=180, limit=100)),
+    Line(f"building it, {NODES:,} nodes", "", "building", at_most(aim=0.5, limit=1.5, unit=" s")),
+    Line(
+        f"memory of it, {NODES:,} nodes",
+        "",
+        "weight",
+        at_most(aim=150, limit=150, unit=" bytes a node"),
+        show=lambda weight: f"{weight * NODES / 1024:,.0f} KiB",
+    ),
+    *(
+        Line(f"{THE_GPT}, in C{how}", "scalars", figure, Goal(aim, limit), ours="backend=c", theirs="called")
+        for how, figure, aim, limit in (
+            ("", "called", 800, 240),
+            (", gradients left in the program", "kept", 2000, 800),
+            (", the program alone", "alone", 5000, 2500),
+        )
+    ),
+    Line(f"{THE_GPT}, {IN_C}", "backend=numpy", "step", Goal(aim=5, limit=3.5), ours="backend=c"),
+    Line(
+        f"a tiny GPT of Tensors, one name, {IN_C}", "backend=numpy", "tensors", Goal(aim=4, limit=3), ours="backend=c"
+    ),
+    Line(
+        "what C adds to the first call of that step, compiled before",
+        "",
+        "milliseconds",
+        at_most(aim=20, limit=40, unit=" ms"),
+        ours="backend=c",
+        show=lambda milliseconds: duration(milliseconds / 1e3),
+    ),
+]
 WORK = Work(
     "compiled-gpt",
     measure,
-    rows,
+    LINES,
     engines=("micrograd", "scalars", "backend=numpy", "backend=c"),
-    collectors=("default",),
     rounds=3,
     turns=6,
 )

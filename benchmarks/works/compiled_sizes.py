@@ -6,14 +6,16 @@ from statistics import median
 from typing import Any
 
 from benchmarks.clock import now, seconds_a_call
-from benchmarks.table import Row, duration
-from benchmarks.work import Figures, Measured, Work
+from benchmarks.table import duration
+from benchmarks.work import Line, Turn, Work
 
-SAMPLES = {"1e3": 2, "1e4": 16, "1e5": 154, "1e6": 1540}  # of 650 operations each
+OPERATIONS = 650  # of one sample
+SAMPLES = {"1e3": 2, "1e4": 16, "1e5": 154, "1e6": 1540}
 BATCHES = (10, 100, 1_000, 10_000, 100_000)
+SIZES = {f"{name} scalar operations": n for name, n in SAMPLES.items()} | {f"batch of {n:,}": n for n in BATCHES}
 
 
-def measure(engine: str, data: None) -> Iterator[Figures]:
+def measure(engine: str, data: None) -> Iterator[Turn]:
     """Seconds to build and to run, forward and backward."""
     import numpy as np
 
@@ -24,39 +26,30 @@ def measure(engine: str, data: None) -> Iterator[Figures]:
     one = lambda x: (1 - model(x)) ** 2  # noqa: E731
     rng = np.random.default_rng(0)
     micrograd.compile(lambda xs: sum(map(one, xs)), scalars=True)(rng.normal(size=(10, 2)))  # warm up
-    figures = {}
-    for name, n in SAMPLES.items():
+    turn: Turn = {"note": {}}
+    for name, n in SIZES.items():
         many = micrograd.compile(lambda xs: sum(map(one, xs)), scalars=True)
-        figures[f"{name} scalar operations"] = _timed(many, rng.normal(size=(n, 2)), n * 650)
-    for n in BATCHES:
         batched = micrograd.compile(one, batch=True)
-        figures[f"batch of {n:,}"] = _timed(lambda x, f=batched: f(x).sum(), rng.normal(size=(n, 2)), n * 650)
-    yield figures
+        f = (lambda x, f=batched: f(x).sum()) if name.startswith("batch") else many
+        building, turn[name] = _timed(f, rng.normal(size=(n, 2)), n * OPERATIONS)
+        each = duration(building / n / OPERATIONS)
+        turn["note"][name] = f"built in {duration(building)}, {each} an operation"
+    yield turn
 
 
-def _timed(f: Callable[[Any], Any], x: Any, ops: int) -> Figures:
+def _timed(f: Callable[[Any], Any], x: Any, ops: int) -> tuple[float, float]:
     begin = now()
     f(x)
     building = now() - begin
-    calls = max(1, 200_000 // ops)
     run = lambda: f(x).backward()  # noqa: E731
     run()
-    seconds = median(seconds_a_call(run, calls) for _ in range(5))
-    return {"building": building, "seconds": seconds, "ops": ops}
+    return building, median(seconds_a_call(run, max(1, 200_000 // ops)) for _ in range(5))
 
 
-def rows(measured: Measured) -> list[Row]:
-    """A line a size."""
-    ((collector, engines),) = measured.items()
-    return [
-        Row(
-            f"compiled, {name}",
-            collector,
-            f"{duration(f['seconds'])}, {duration(f['seconds'] / f['ops'])} an operation",
-            f"built in {duration(f['building'])}, {duration(f['building'] / f['ops'])} an operation",
-        )
-        for name, f in engines["micrograd"][0].items()
-    ]
+def shown(operations: int) -> Callable[[float], str]:
+    """The seconds of so many operations, and of one."""
+    return lambda seconds: f"{duration(seconds)}, {duration(seconds / operations)} an operation"
 
 
-WORK = Work("compiled-sizes", measure, rows, engines=("micrograd",), collectors=("default",), rounds=1)
+LINES = [Line(f"compiled, {name}", "", name, show=shown(n * OPERATIONS)) for name, n in SIZES.items()]
+WORK = Work("compiled-sizes", measure, LINES, engines=("micrograd",), rounds=1)

@@ -1,12 +1,11 @@
 """The README's ten lines: build a graph of some 30 nodes, and go backward. What a small expression costs."""
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.clock import seconds_a_call, warm_up
-from benchmarks.table import Goal, Row, times_faster
-from benchmarks.work import Figures, Measured, Work
+from benchmarks.table import Goal
+from benchmarks.work import Line, Turn, Work, agree
 
 KNOWN = (24.70408163265306, 138.83381924198252, 645.5772594752186)  # g, dg/da, dg/db
 GOALS = {"classic": Goal(aim=2.7, limit=2.2), "torch": Goal(aim=8, limit=5)}
@@ -48,27 +47,20 @@ def leaf_of(engine: str) -> Callable[[float], Any]:
     return Value
 
 
-def measure(engine: str, data: None) -> Iterator[Figures]:
+def measure(engine: str, data: None) -> Iterator[Turn]:
     """Seconds to build the graph and go backward once; the three numbers are looked at before anything is timed."""
     leaf = leaf_of(engine)
     g, a, b = graph(leaf)
-    found = (float(g.data), float(a.grad), float(b.grad))
-    if not all(math.isclose(x, known, rel_tol=1e-12) for x, known in zip(found, KNOWN, strict=True)):
-        raise ArithmeticError(f"{engine} finds {found} where {KNOWN} is right")
+    agree(engine, (float(g.data), float(a.grad), float(b.grad)), KNOWN, near=1e-12)
     run = lambda: graph(leaf)  # noqa: E731
     warm_up(run)
     while True:
-        yield {"seconds": seconds_a_call(run, calls=500)}
+        yield {"graph": seconds_a_call(run, calls=500)}
 
 
-def rows(measured: Measured) -> list[Row]:
-    """A line for each peer and regime."""
-    name = "README graph, build and backward"
-    return [
-        times_faster(name, regime, figures, peer, goal)
-        for peer, goal in GOALS.items()
-        for regime, figures in measured.items()
-    ]
-
-
-WORK = Work("readme-graph", measure, rows, engines=("micrograd", "classic", "torch"), rounds=4, turns=15)
+LINES = [
+    Line("README graph, build and backward", peer, "graph", goal, collector)
+    for peer, goal in GOALS.items()
+    for collector in ("default", "off")
+]
+WORK = Work("readme-graph", measure, LINES, engines=("micrograd", "classic", "torch"), rounds=4, turns=15)

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.table import Goal, Row
-from benchmarks.work import Figures, Measured, Work
+from benchmarks.table import at_most
+from benchmarks.work import Line, Turn, Work
 
 STEPS = 10_000
 WARM_UP = 3_000  # the interpreter keeps up to 2,000 freed tuples of each size for reuse: first let it fill that store
 POINTS = [([0.0, 0.0], -1), ([0.0, 1.0], 1), ([1.0, 0.0], 1), ([1.0, 1.0], -1)]
-GOAL = Goal(aim=0.01, limit=0.1, unit=" blocks a step", more_is_better=False)
 
 
 def step(model: Any) -> None:
@@ -29,8 +28,8 @@ def step(model: Any) -> None:
         p.data -= 0.01 * p.grad
 
 
-def measure(engine: str, data: None) -> Iterator[Figures]:
-    """What the interpreter has allocated more at the end than after the warm-up."""
+def measure(engine: str, data: None) -> Iterator[Turn]:
+    """What the interpreter has allocated more at the end than after the warm-up, for each step."""
     from micrograd.nn import MLP
 
     random.seed(1337)
@@ -40,26 +39,29 @@ def measure(engine: str, data: None) -> Iterator[Figures]:
     before = held()
     for _ in range(STEPS):
         step(model)
-    yield {key: after - before[key] for key, after in held().items()}
+    blocks, objects, pages = (after - known for after, known in zip(held(), before, strict=True))
+    yield {
+        "blocks": blocks / STEPS,
+        "note": {"blocks": f"{objects:+,} objects, {4 * pages:+,} KiB of process memory"},
+    }
 
 
-def held() -> dict[str, int]:
-    """Blocks of memory in use, objects that the collector knows, and the process's memory where the system tells it."""
+def held() -> tuple[int, int, int]:
+    """Blocks of memory in use, objects that the collector knows, and the process's pages where the system tells it."""
     statm = Path("/proc/self/statm")
     pages = int(statm.read_text().split()[1]) if statm.exists() else 0
-    return {"blocks": sys.getallocatedblocks(), "objects": len(gc.get_objects()), "kibibytes": pages * 4}
+    return sys.getallocatedblocks(), len(gc.get_objects()), pages
 
 
-def rows(measured: Measured) -> list[Row]:
-    """A line for each regime."""
-    return [row(regime, figures["micrograd"][0]) for regime, figures in measured.items()]
-
-
-def row(regime: str, grown: Figures) -> Row:
-    """The growth of the blocks; beside it what else was looked at."""
-    beside = f"{grown['objects']:+,} objects, {grown['kibibytes']:+,} KiB of process memory"
-    ours = f"{grown['blocks']:+,} blocks"
-    return Row(f"growth over {STEPS:,} training steps", regime, ours, beside, grown["blocks"] / STEPS, GOAL)
-
-
-WORK = Work("training", measure, rows, engines=("micrograd",), rounds=1)
+LINES = [
+    Line(
+        f"growth over {STEPS:,} training steps",
+        "",
+        "blocks",
+        at_most(aim=0.01, limit=0.1, unit=" blocks a step"),
+        collector,
+        show=lambda blocks: f"{blocks * STEPS:+,.0f} blocks",
+    )
+    for collector in ("default", "off")
+]
+WORK = Work("training", measure, LINES, engines=("micrograd",), rounds=1)

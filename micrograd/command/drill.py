@@ -140,7 +140,9 @@ class Graph:
             self.values[name] = eval(text, {"tanh": Value.tanh}, self.values)
             self.values[name].label = name
         nodes = [self.values[name] for name in made]
-        self.steps = [(node.label, node._op, [operand.label for operand in node._prev]) for node in nodes]
+        self.steps: list[tuple[str, str, list[str]]] = [
+            (node.label, node._op, [operand.label for operand in node._prev]) for node in nodes
+        ]
         self.values["out"].backward()
 
     def _fits(self, level: int) -> bool:

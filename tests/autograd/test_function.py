@@ -35,7 +35,7 @@ class Power:
 
 
 class ProductAndQuotient:
-    """Has two results, one of which it saves."""
+    """Has two results, and saves the second, from which the gradient of the first is computed too."""
 
     @staticmethod
     def forward(ctx, x, y):
@@ -46,7 +46,7 @@ class ProductAndQuotient:
     @staticmethod
     def backward(ctx, g, h):
         x, y, quotient = ctx.saved_tensors
-        return g * y + h / y, g * x - h * quotient / y
+        return g * x / quotient + h / y, g * x - h * quotient / y
 
 
 class WithAConstant:

@@ -1,4 +1,4 @@
-"""The C back end: each op, its source, its cache of libraries, and what it says when it cannot."""
+"""The C back end: its source, its cache of libraries, and what it says when it cannot."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import eager_step
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, value_and_grad
@@ -92,12 +93,7 @@ def test_an_update_reads_the_array_of_its_parameter_before_it_writes_it():
         step = micrograd.compile(loss, update=optimizer)
         for _ in range(3):
             args = w.detach(), v.detach().data  # the very arrays that are written
-            if compiled:
-                step(*args)
-            else:
-                optimizer.zero_grad()
-                loss(*args).backward()
-                optimizer.step()
+            step(*args) if compiled else eager_step(loss, optimizer, *args)
         return [*w.tolist(), *v.tolist()]
 
     np.testing.assert_allclose(trained(True), trained(False), rtol=1e-12)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import BACKENDS
+from compile_helpers import BACKENDS, JAX
 
 import micrograd
 from micrograd import Value, grad, gradient, nn, no_grad
@@ -116,7 +115,7 @@ def test_what_is_made_of_matrices_is_what_each_sample_gives(function: Any):
 
 
 @pytest.mark.parametrize("function", [layer, attention, some_alike])
-@pytest.mark.parametrize("backend", [*BACKENDS, *["jax"] * bool(find_spec("jax"))])
+@pytest.mark.parametrize("backend", [*BACKENDS, JAX])
 def test_a_batch_without_samples_gives_none_and_slopes_of_zero(backend: str, function: Any):
     """Such as the share of a worker that has nothing to do."""
     found = micrograd.compile(function, batch=True, backend=backend)(RAGGED[:0])

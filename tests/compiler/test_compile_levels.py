@@ -8,12 +8,12 @@ import os
 import random
 import tracemalloc
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import BACKENDS, near
+from compile_helpers import BACKENDS, near, with_gradients
 from demo_helpers import demo_module
 
 import micrograd
@@ -46,14 +46,8 @@ def small_gpt() -> Any:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_attention_in_scalars_is_the_same_compiled(backend: str):
     model = small_gpt()
-    found = micrograd.compile(model.loss, backend=backend)(name="anna")
-    found.backward()
-    grads = [p.grad for p in model.parameters()]
-    model.zero_grad()
-    eager = model.loss("anna")
-    eager.backward()
-    assert near(found.data, eager.data)
-    assert near(grads, [p.grad for p in model.parameters()])
+    f, params = micrograd.compile(model.loss, backend=backend), model.parameters()
+    assert near(with_gradients(f, params, name="anna"), with_gradients(model.loss, params, "anna"))
 
 
 def test_vectorized_goes_from_a_program_to_one_that_computes_the_same(monkeypatch: pytest.MonkeyPatch):
@@ -68,10 +62,9 @@ def test_vectorized_goes_from_a_program_to_one_that_computes_the_same(monkeypatc
     model = small_gpt()
     micrograd.compile(model.loss, backend="numpy")(name="anna")
     (_, ((of_numbers,), _)), (nodes, ((of_arrays,), (gradient,))) = found
-    eager = model.loss("anna")
-    eager.backward()
-    assert near([of_numbers, of_arrays], [eager.data, eager.data])
-    assert near(gradient.tolist(), [node.grad for node in nodes])
+    expected = with_gradients(model.loss, nodes, "anna")
+    assert near(of_numbers, expected[0])
+    assert near([of_arrays, *gradient.tolist()], expected)
 
 
 def test_a_long_chain_stays_straight_python():
@@ -159,8 +152,7 @@ def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(r
         return sum(x.tanh() for row in table for x in row)
 
     f = micrograd.compile(loss, backend="numpy")
-    assert near(f().data, loss().data)
-    assert near(micrograd.grad(f(), xs[0] + ws[0]), micrograd.grad(loss(), xs[0] + ws[0]))
+    assert near(with_gradients(f, xs[0] + ws[0]), with_gradients(loss, xs[0] + ws[0]))
     assert f.source.count(" @ ") <= 6
 
 
@@ -169,15 +161,8 @@ def test_the_exponentials_of_lists_of_all_lengths_are_one_operation():
     rng = random.Random(5)
     lists = [[Value(rng.gauss(0, 1)) for _ in range(n)] for n in range(1, 9)]
     loss = lambda: -sum(F.softmax(xs)[-1].log() for xs in lists)  # noqa: E731
-    loss().backward()
-    eager = [x.grad for xs in lists for x in xs]
-    for xs in lists:
-        for x in xs:
-            x.grad = 0
-    f = micrograd.compile(loss, backend="numpy")
-    f().backward()
-    assert near(f().data, loss().data)
-    assert near([x.grad for xs in lists for x in xs], eager)
+    f, params = micrograd.compile(loss, backend="numpy"), [*chain.from_iterable(lists)]
+    assert near(with_gradients(f, params), with_gradients(loss, params))
     assert f.source.count("np.exp(") == 1
 
 

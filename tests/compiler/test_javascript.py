@@ -1,4 +1,4 @@
-"""A compiled function as a module of JavaScript, run by Node. Each op: see test_c."""
+"""A compiled function as a module of JavaScript, run by Node. For each op, see test_equal."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import same, with_gradients
 
 import micrograd
 from micrograd import Tensor, nn
@@ -72,14 +73,7 @@ def test_a_registered_back_end_runs_a_model_and_its_gradients_as_eager_mode_does
     loss = lambda x, y: cross_entropy(model(x), y)  # noqa: E731
     x, y = np.random.default_rng(0).normal(size=(5, 3)), np.array([0, 1, 1, 0, 1])
     f = micrograd.compile(loss, backend="steps")
-    found = f(x, y)
-    found.backward()
-    grads = [p.grad for p in model.parameters()]
-    model.zero_grad()
-    loss(x, y).backward()
-    np.testing.assert_allclose(found.item(), loss(x, y).item(), rtol=1e-14)
-    for a, p in zip(grads, model.parameters(), strict=True):
-        np.testing.assert_allclose(a, p.grad, rtol=1e-12)
+    same(*(with_gradients(call, model.parameters(), x, y) for call in (f, loss)))
     assert f.source == "step by step"
     assert f.lowered in mine.compiled
 

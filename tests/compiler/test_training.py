@@ -11,13 +11,12 @@ import pickle
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import C
+from compile_helpers import JAX, NO_JAX, C, eager_step
 from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_at
 
@@ -42,8 +41,6 @@ OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {
     "Adam": lambda p, **named: Adam(p, 0.05, weight_decay=0.01, **named),
     "AdamW": lambda p, **named: AdamW(p, 0.05, **named),
 }
-NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
-JAX = pytest.param("jax", marks=NO_JAX)
 
 
 class Values(Module):
@@ -106,12 +103,7 @@ class Pair:
         return model.loss(x.tolist(), y.tolist()) if isinstance(model, Values) else model.loss(Tensor(x), Tensor(y))
 
     def eager_step(self, which: int = 1, x: Any = X, y: Any = Y) -> Any:
-        optimizer = self.optimizers[which]
-        optimizer.zero_grad()
-        loss = self.loss(which, x, y)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
+        return float(eager_step(lambda: self.loss(which, x, y), self.optimizers[which]))
 
     def one(self, which: int, x: Any, y: Any) -> Any:
         """A step of the one or the other."""
@@ -297,9 +289,7 @@ def test_two_programs_of_one_optimizer_may_take_turns(kind: str):
     other = micrograd.compile(lambda x, y: 3.0 * model.loss(x, y), update=pair.optimizers[0], **pair.settings)
     for which in (0, 0, 1, 0, 1, 1, 0):
         (other if which else pair.step)(X, Y)
-        pair.optimizers[1].zero_grad()
-        (pair.loss(1) * (3.0 if which else 1.0)).backward()
-        pair.optimizers[1].step()
+        eager_step(lambda which=which: pair.loss(1) * (3.0 if which else 1.0), pair.optimizers[1])
     pair.check()
 
 
@@ -435,16 +425,11 @@ def test_a_tensor_of_one_number_goes_from_eager_to_compiled_steps_and_back(backe
     opt, plain = Adam([w], 0.1), Adam([v], 0.1)
     step = micrograd.compile(lambda x: (w * w * x).sum(), update=opt, backend=backend)
 
-    def eager_step(p: Tensor, optimizer: Optimizer) -> None:
-        optimizer.zero_grad()
-        (p * p).sum().backward()
-        optimizer.step()
-
     for _ in range(3):
-        eager_step(w, opt)
+        eager_step(lambda: (w * w).sum(), opt)
         step(np.ones(1))
-        eager_step(v, plain)
-        eager_step(v, plain)
+        for _ in range(2):
+            eager_step(lambda: (v * v).sum(), plain)
         assert w.item() == pytest.approx(v.item(), rel=1e-12)
 
 
@@ -455,9 +440,7 @@ def test_states_have_the_dtype_of_their_parameter(backend: str):
     step = micrograd.compile(lambda x: (w * w * x).sum(), update=ours, backend=backend)
     for _ in range(5):
         step(np.ones(5, "float32"))
-        theirs.zero_grad()
-        (v * v).sum().backward()
-        theirs.step()
+        eager_step(lambda: (v * v).sum(), theirs)
     for a, b in ((w, v), *((ours.state[w][name], theirs.state[v][name]) for name in ("mean", "squares"))):
         assert a.dtype == b.dtype == np.float32
         np.testing.assert_allclose(getattr(a, "data", a), getattr(b, "data", b), rtol=1e-6)
@@ -472,12 +455,7 @@ def test_parameters_that_share_memory_are_updated_one_after_the_other(name: str,
         opt, loss = OPTIMIZERS[name]([a, b]), lambda x: (a * x).tanh().sum() + (b * b * x).sum()
         step = micrograd.compile(loss, update=opt, backend=backend)
         for x in (0.1, 0.2, 0.3):
-            if compiled:
-                step(x)
-            else:
-                opt.zero_grad()
-                loss(x).backward()
-                opt.step()
+            step(x) if compiled else eager_step(loss, opt, x)
         return base.data
 
     np.testing.assert_allclose(trained(True), trained(False), rtol=1e-12)
@@ -617,9 +595,7 @@ def test_an_optimizer_of_the_users_own_takes_its_own_step():
     step, plain = micrograd.compile(lambda: w * w, update=Halving([w], 0.1)), Halving([v], 0.1)
     for _ in range(3):
         step()
-        plain.zero_grad()
-        (v * v).backward()
-        plain.step()
+        eager_step(lambda: v * v, plain)
     assert w.data == v.data
 
 

@@ -160,7 +160,7 @@ def test_the_right_line_and_an_expression_that_exposes_nothing_are_wrong(number,
     assert "that is how the line reads in the right engine" in said("25.5", number, wrong.right)
     expected = "✓" if wrong.right in (engines.START, engines.KEEP) else "✗ both engines agree"
     assert said("25.3", number, "a", {"a": 2.0}).startswith(expected)
-    others = {other.line for other in WRONG} - {wrong.line}
+    others = sorted({other.line for other in WRONG} - {wrong.line})[number % 7 :: 7]  # every line with some engine
     assert all(said("25.4", number, line).startswith("✗ line ") for line in others)
 
 

@@ -163,22 +163,11 @@ def test_where_of_values_lets_no_infinity_through_from_what_was_not_chosen():
     assert F.where(False, Value(math.nan), 3.0).data == 3.0
 
 
-def test_a_choice_between_values_by_an_array_raises():
-    with pytest.raises(TypeError, match=r"the condition of where\(\) for Values is a Value or a bool; found ndarray"):
-        F.where(np.array([True]), Value(1.0), 2.0)
-
-
 def test_clip_of_a_number_is_a_float_whatever_its_bounds():
     for x in (Value(5.0), Value(-5.0), Value(0.5)):
         assert type(F.clip(x, 0, 1).data) is float
     assert type(F.clip(2.5, 0.0, 1.0)) is type(F.clip(2.5, 0, 1)) is float
     assert F.clip(np.array([5, -5]), 0, 1).dtype == int
-
-
-def test_the_bounds_of_clip_are_numbers():
-    for x in (Value(1.0), Tensor(1.0), 1.0):
-        with pytest.raises(TypeError, match=r"maximum and minimum take nodes.*plain number, found Value"):
-            F.clip(x, Value(0.0), 1.0)
 
 
 # ---- of one array
@@ -254,48 +243,40 @@ def test_arrays_give_arrays_or_numbers_of_their_own():
     assert isinstance(F.sum(x), float)
 
 
-def test_take_along_axis_refuses_what_it_cannot_take():
-    with pytest.raises(TypeError, match="integer indices, found dtype float64"):
-        F.take_along_axis(Tensor(A), A, 1)
-    with pytest.raises(ValueError, match=r"shape \(2, 3\) needs indices of 2 dimensions, found \(1,\)"):
-        F.take_along_axis(Tensor(A), [0], 1)
-    with pytest.raises(np.exceptions.AxisError):
-        F.take_along_axis(Tensor(A), [[0]], 2)
-    with pytest.raises(IndexError):
-        F.take_along_axis(Tensor(A), [[3]], 1)
-
-
 # ---- split, concatenate, stack
 
 
-def test_split_and_squeeze_refuse_what_does_not_fit():
-    for sections in (3, 0, -1):
-        with pytest.raises(ValueError, match=f"cannot be split into {sections} equal sections"):
-            F.split(Tensor(C), sections)
-    with pytest.raises(np.exceptions.AxisError):
-        F.split(Tensor(C), 2, 3)
-    with pytest.raises(TypeError):
-        F.split(Tensor(C), 2.0)
-    with pytest.raises(ValueError, match="size not equal to one"):
-        F.squeeze(Tensor(D), 0)
+REFUSED = [
+    *[(lambda join=join: join([]), ValueError, "needs at least one Tensor, found an empty list")
+      for join in (F.concatenate, F.stack)],
+    *[(lambda join=join, wrong=wrong: join(wrong), TypeError, f"takes a list of Tensors, found {kind}")
+      for join in (F.concatenate, F.stack) for wrong, kind in ((Value(1.0), "Value"), ((x for x in [A]), "generator"))],
+    (lambda: F.stack([Tensor(A), np.ones(3)]), ValueError, r"needs operands of one shape, found \(2, 3\), \(3,\)"),
+    *[(lambda n=n: F.split(Tensor(C), n), ValueError, f"cannot be split into {n} equal sections") for n in (3, 0, -1)],
+    (lambda: F.split(Tensor(C), 2, 3), np.exceptions.AxisError, "axis 3"),
+    (lambda: F.split(Tensor(C), 2.0), TypeError, "float"),
+    (lambda: F.squeeze(Tensor(D), 0), ValueError, "size not equal to one"),
+    (lambda: F.take_along_axis(Tensor(A), A, 1), TypeError, "integer indices, found dtype float64"),
+    (lambda: F.take_along_axis(Tensor(A), [0], 1), ValueError, r"\(2, 3\) needs indices of 2 dimensions, found \(1,\)"),
+    (lambda: F.take_along_axis(Tensor(A), [[0]], 2), np.exceptions.AxisError, "axis 2"),
+    (lambda: F.take_along_axis(Tensor(A), [[3]], 1), IndexError, "3"),
+    *[(lambda x=x: F.clip(x, Value(0.0), 1.0), TypeError, r"maximum and minimum take nodes.*plain number, found Value")
+      for x in (Value(1.0), Tensor(1.0), 1.0)],
+    (lambda: F.where(np.array([True]), Value(1.0), 2.0), TypeError,
+     r"the condition of where\(\) for Values is a Value or a bool; found ndarray"),
+]  # fmt: skip
 
 
-def test_joining_what_does_not_fit_raises_and_shows_the_shapes():
-    with pytest.raises(ValueError, match=r"stack needs operands of one shape, found \(2, 3\), \(3,\)"):
-        F.stack([Tensor(A), np.ones(3)])
+@pytest.mark.parametrize(("use", "error", "message"), REFUSED)
+def test_what_functions_cannot_take_is_refused(use, error, message):
+    with pytest.raises(error, match=message):
+        use()
+
+
+def test_joining_what_does_not_fit_shows_the_shapes():
     with pytest.raises(ValueError, match="must match exactly") as caught:
         F.concatenate([Tensor(A), np.ones((2, 2))])
     assert caught.value.__notes__ == ["in 'concatenate' of shapes (2, 3) and (2, 2)"]
-
-
-@pytest.mark.parametrize("function", [F.concatenate, F.stack])
-def test_joining_nothing_or_no_list_raises(function):
-    with pytest.raises(ValueError, match="needs at least one Tensor, found an empty list"):
-        function([])
-    with pytest.raises(TypeError, match="takes a list of Tensors, found Value"):
-        function(Value(1.0))
-    with pytest.raises(TypeError, match="takes a list of Tensors, found generator"):
-        function(Tensor(A) for _ in range(2))
 
 
 def test_a_stack_of_rows_of_a_tensor_is_the_tensor():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,28 +21,14 @@ INTEGERS = [np.int8, np.uint8, np.int32, np.int64, np.uint64]
 # How it is made
 
 
-@pytest.mark.parametrize(
-    ("data", "shape", "dtype"),
-    [
-        (2.5, (), np.float64),
-        (2, (), np.int64),
-        (True, (), np.bool_),
-        ([1.0, 2.0], (2,), np.float64),
-        ([1, 2.0], (2,), np.float64),
-        ([[1, 2], [3, 4]], (2, 2), np.int64),
-        (((1.0,), (2.0,)), (2, 1), np.float64),
-        ([], (0,), np.float64),
-        ([[], []], (2, 0), np.float64),
-        (range(3), (3,), np.int64),
-        (np.float32(1), (), np.float32),
-        (np.arange(6.0).reshape(2, 3), (2, 3), np.float64),
-    ],
-    ids=repr,
-)
-def test_data_may_be_a_number_nested_lists_or_an_array(data: Any, shape: Any, dtype: Any):
-    t = Tensor(data)
-    assert (t.shape, t.dtype) == (shape, dtype)
-    np.testing.assert_array_equal(t.data, np.array(data))
+DATA = [2.5, 2, True, [1.0, 2.0], [1, 2.0], [[1, 2], [3, 4]], ((1.0,), (2.0,)), [], [[], []], range(3), np.float32(1)]
+
+
+@pytest.mark.parametrize("data", [*DATA, np.arange(6.0).reshape(2, 3)], ids=repr)
+def test_data_may_be_a_number_nested_lists_or_an_array_as_numpy_takes_them(data: Any):
+    t, array = Tensor(data), np.array(data)
+    assert (t.shape, t.dtype) == (array.shape, array.dtype)
+    np.testing.assert_array_equal(t.data, array)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, np.bool_])
@@ -227,9 +214,9 @@ def test_iteration_gives_the_rows_as_tensors():
 @pytest.mark.parametrize("axis", [None, 0, -1])
 def test_argmax_and_argmin_are_plain_integers(axis: Any):
     a = np.array([[1.0, 5, 2], [7, 0, 3]])
-    for name in ("argmax", "argmin"):
-        found = getattr(Tensor(a, requires_grad=True), name)(axis)
-        np.testing.assert_array_equal(found, getattr(a, name)(axis))
+    for name, keepdims in itertools.product(("argmax", "argmin"), (False, True)):
+        found = getattr(Tensor(a, requires_grad=True), name)(axis, keepdims)
+        np.testing.assert_array_equal(found, getattr(a, name)(axis, keepdims=keepdims), strict=True)
         assert not isinstance(found, Tensor)
         assert found.dtype == np.int64
 

@@ -103,27 +103,13 @@ def test_roots_of_both_kinds_work_or_raise_naming_both(order: int):
 # Whose arrays gradients are
 
 
-def through_add(x: Tensor, y: Tensor) -> Tensor:
-    return x + y
-
-
-def through_a_sum(x: Tensor, y: Tensor) -> Tensor:
-    return (x + y).sum()
-
-
-def through_concatenate(x: Tensor, y: Tensor) -> Tensor:
-    return arrays.concatenate(0)(x, y).reshape(2, -1).sum(0)
-
-
-def through_views(x: Tensor, y: Tensor) -> Tensor:
-    return (x.reshape(1, -1).T.flatten() + y[...]).sum()
-
-
-def through_where(x: Tensor, y: Tensor) -> Tensor:
-    return arrays.where(np.array([True, False, True]))(x, y)
-
-
-WAYS = [through_add, through_a_sum, through_concatenate, through_views, through_where]
+WAYS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": lambda x, y: x + y,
+    "sum": lambda x, y: (x + y).sum(),
+    "concatenate": lambda x, y: arrays.concatenate(0)(x, y).reshape(2, -1).sum(0),
+    "views": lambda x, y: (x.reshape(1, -1).T.flatten() + y[...]).sum(),
+    "where": lambda x, y: arrays.where(np.array([True, False, True]))(x, y),
+}
 
 
 def by_backward(out: Tensor, x: Tensor, y: Tensor) -> tuple[np.ndarray, ...]:
@@ -136,7 +122,7 @@ def by_grad(out: Tensor, x: Tensor, y: Tensor) -> tuple[np.ndarray, ...]:
 
 
 @pytest.mark.parametrize("get", [by_backward, by_grad])
-@pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_gradients_of_two_leaves_share_no_memory_and_can_be_updated_in_place(way: Callable, get: Callable):
     x, y = parameter(1, 2, 3), parameter(4, 5, 6)
     to_x, to_y = get(way(x, y), x, y)

@@ -187,6 +187,9 @@ def test_the_dtype_stays_in_place():
     integers = Tensor([1, 2])
     with pytest.raises(TypeError, match="int64"):
         integers /= 2
+    with pytest.raises(TypeError, match="float64"):
+        integers **= 0.5
+    equal(integers, [1, 2])
 
 
 def test_an_array_may_overlap_with_what_it_is_written_to():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,12 @@ from interrupts import interrupted_everywhere
 from micrograd import Tensor
 from micrograd.tensor.node import Unusable
 
-
-def add(y: Tensor) -> None:
-    y += 1.0
-
-
-def multiply(y: Tensor) -> None:
-    y *= 3.0
-
-
-def divide_by_itself(y: Tensor) -> None:
-    y /= y
-
-
-def set_item(y: Tensor) -> None:
-    y[1:] = 5.0
-
-
-WRITES = [add, multiply, divide_by_itself, set_item]
+WRITES: dict[str, Callable[[Tensor], Any]] = {
+    "+=": lambda y: y.__iadd__(1.0),
+    "*=": lambda y: y.__imul__(3.0),
+    "/= itself": lambda y: y.__itruediv__(y),
+    "[1:] =": lambda y: y.__setitem__(slice(1, None), 5.0),
+}
 TARGETS = {
     "itself": lambda x: (x, x, []),
     "a base": lambda x: (x, x, [x[:2], x[1:], x[1:][:1]]),
@@ -55,7 +44,7 @@ def fresh(target: str) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python drops one inside a __del__
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_an_interrupt_at_any_line_of_a_write_leaves_all_of_it_or_nothing(write, target: str):
     def running() -> tuple[Any, ...]:
         x, base, written, tensors = fresh(target)
@@ -109,7 +98,7 @@ def test_an_interrupt_at_any_line_of_a_write_to_a_view_leaves_no_tensor_usable_t
         item = row[:1]
         item *= 3.0  # now `row` waits for it, and x for nothing
         row[:1] = item
-        return lambda: multiply(row), x, row
+        return lambda: WRITES["*="](row), x, row
 
     for hit, x, row in interrupted_everywhere(running):
         assert isinstance(x._node, Unusable)

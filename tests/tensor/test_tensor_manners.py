@@ -100,22 +100,15 @@ def test_what_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Calla
         f(parameter(1, 2))
 
 
-def test_a_constant_is_an_array_for_numpy():
+def test_a_constant_is_an_array_for_numpy_which_shares_its_memory_unless_it_must_not():
     t = Tensor([1.0, 2.0])
     assert np.asarray(t).tolist() == np.array(t).tolist() == t.numpy().tolist() == [1.0, 2.0]
     assert np.asarray(t, dtype=np.float32).dtype == np.float32
     assert np.concatenate([t, t]).tolist() == [1.0, 2.0, 1.0, 2.0]
-
-
-def test_asarray_shares_the_memory_and_array_does_not():
-    t = Tensor([1.0, 2.0])
     assert np.shares_memory(np.asarray(t), t.data)
     assert not np.shares_memory(np.array(t), t.data)
-
-
-def test_a_copy_that_cannot_be_avoided_raises_where_none_is_wanted():
     with pytest.raises(ValueError, match="copy"):
-        np.array(Tensor([1.0]), dtype=np.float32, copy=False)
+        np.array(t, dtype=np.float32, copy=False)
 
 
 def test_numpys_test_functions_take_detached_tensors():

@@ -154,16 +154,6 @@ def test_views_die_and_the_base_can_be_changed_again():
     assert [r() for r in refs] == [None] * 100
 
 
-@pytest.mark.usefixtures("without_collector")
-def test_a_hook_does_not_keep_its_tensor_alive():
-    y = Tensor([1.0], requires_grad=True) * 2
-    handle = y.register_hook(lambda g: None)
-    node = weakref.ref(y._node)
-    del y
-    assert node() is None
-    handle.remove()
-
-
 def test_many_changes_in_place_die_without_recursion():
     y = Tensor(1.0, requires_grad=True) * 1
     for _ in range(20_000):

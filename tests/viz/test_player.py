@@ -100,7 +100,7 @@ def test_without_a_gradient_it_says_why_and_plays_forward():
     t = Tensor([1.0, 2.0], requires_grad=True)
     (y := (t * t).sum()).backward()
     data = data_of(player(y))
-    assert [card["letGo"] for card in data["scenes"][0]["cards"]] == [True]
+    assert [card["released"] for card in data["scenes"][0]["cards"]] == [True]
     assert "retain_graph=True" in data["missing"]
 
 
@@ -198,7 +198,7 @@ def test_samples_that_went_the_same_way_are_shown_once():
 
 def test_very_many_inputs_of_a_layer_are_one_card():
     second = next(scene for scene in scenes_of(5) if scene["title"] == "Layer #2")
-    assert [(card["name"], card["times"]) for card in second["cards"] if card.get("outside")] == [("inputs", 80)]
+    assert [(card["name"], card["times"]) for card in second["cards"] if card.get("outside")] == [("ReLU", 80)]
 
 
 def test_layers_that_are_called_on_their_own_results_run_in_the_order_of_their_first_call():

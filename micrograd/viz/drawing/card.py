@@ -146,7 +146,7 @@ def pieces(face: Face, badge: float, down: bool = False) -> list[Piece]:
     for heat in face.heats:
         found += [Piece("key", x, y - 5, heat.name), Piece("heat", x, y, wide=cell_width(heat.columns))]
         low = y + heat.rows * CELL + 14
-        found += [Piece("range", x, low + RANGE * k, pretty(text)) for k, text in enumerate(heat.said)]
+        found += [Piece("range", x, low + RANGE * k, pretty(text)) for k, text in enumerate(heat.captions)]
         x += _across(heat) + GUTTER
     return found
 
@@ -158,12 +158,14 @@ def cell_width(columns: int) -> float:
 
 def _across(heat: Any) -> float:
     """Width of a heat-map with its name and, if it is of a group's gradients, their range."""
-    return max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns), *[text_width(x, 12) for x in heat.said])
+    return max(
+        len(heat.name) * 6.4, heat.columns * cell_width(heat.columns), *[text_width(x, 12) for x in heat.captions]
+    )
 
 
 def _height(heat: Any) -> float:
     """Height of a heat-map with its name, its range and padding."""
-    return 15 + heat.rows * CELL + 6 + RANGE * len(heat.said)
+    return 15 + heat.rows * CELL + 6 + RANGE * len(heat.captions)
 
 
 # ------------------------------------------------------------------------------------------------ places

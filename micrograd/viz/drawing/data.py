@@ -91,6 +91,13 @@ class Walk:
     operands: list[tuple[int, ...]]
     roots: list[int]
 
+    def part(self, members: Sequence[int], outside: Collection[int] = ()) -> "tuple[Walk, dict[int, int]]":
+        """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
+        place = {i: k for k, i in enumerate(members)}
+        below = [() if i in outside else self.operands[i] for i in members]
+        operands = [tuple(place[j] for j in some if j in place) for some in below]
+        return Walk([self.nodes[i] for i in members], operands, [place[i] for i in self.roots if i in place]), place
+
 
 def walk(root: Any) -> Walk:
     """All nodes that `root` (a node, or a list or tuple of nodes) depends on, in a deterministic order."""

@@ -133,7 +133,7 @@ class Drawing(graphviz.Digraph):
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         words, drawn = alt_text(self.graph), self.svg()
         least = round(_width(drawn) / 2)  # smaller would be unreadable; beyond that the drawing scrolls
-        picture = image("image/svg+xml", drawn.encode(), words, f"max-width: 100%; min-width: {least}px")
+        picture = image(drawn, words, f"max-width: 100%; min-width: {least}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
         return {**bundle(markup, words, include, exclude)}
 

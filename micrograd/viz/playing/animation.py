@@ -1,7 +1,7 @@
 """`animate`: the forward and backward pass of a small graph as an animated SVG, which also plays in an `<img>`.
 
 There is no script: the class of each element says when it is visible, and CSS keyframes (`keyframes.py`) do the rest.
-Content and coordinates come from the player's scene and stage. With `prefers-reduced-motion` the final state is shown.
+Content and coordinates come from the player's placed scene. With `prefers-reduced-motion` the final state is shown.
 """
 
 from collections import defaultdict
@@ -23,8 +23,8 @@ from ..text import pretty, shorten
 from ..values import hue, thickness, typeset
 from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
-from .placement import PILL, Stage, stage
-from .views import Scene, Wire, one_root, still, story
+from .placement import PILL, PlacedScene, placed
+from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
 CAPTION = 34.0
@@ -71,12 +71,13 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
             f"this graph has {count:,} nodes; an animation is for at most {MAX_NODES}: "
             "draw_dot(root) draws more, and player(root) steps through them"
         )
-    told = story(node, MAX_NODES)
-    scene = told.scenes[0]
-    return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), alt_text(still(told)))
+    story = PlayedGraph(node).story(MAX_NODES)
+    scene = story.scenes[0]
+    moving = Timeline(scene, placed(scene, close=width is not None), seconds, width)
+    return Animation(moving.svg(), alt_text(still(story)))
 
 
-class Film:
+class Timeline:
     """A scene with its timeline, and its markup.
 
     Step 0 shows the leaves. Then comes a step for each box that computes something, one that sets the gradient of the
@@ -84,7 +85,7 @@ class Film:
     from which on, the one until which, and what.
     """
 
-    def __init__(self, scene: Scene, drawn: Stage, seconds: float = 1.2, width: float | None = None):
+    def __init__(self, scene: Scene, drawn: PlacedScene, seconds: float = 1.2, width: float | None = None):
         self.scene = scene
         self.drawn = drawn
         self.seconds = seconds

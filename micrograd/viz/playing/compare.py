@@ -26,7 +26,7 @@ from ..text import shorten
 from ..values import is_array, value_text
 from .gradients import is_hand_written, same, sent
 from .player_page import plain, template
-from .views import OPEN, PlayedGraph, Story, one_root, still
+from .views import PlayedGraph, Story, one_root, still
 
 MOST = 200  # stops that the page keeps: the last
 SCRIPTS, SHEETS = ("playing/compare.js",), "palette.css playing/player.css playing/compare.css"
@@ -81,7 +81,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
         pairs = _paired(*sides)
         found, stops = _first(*sides, pairs)
         said = found or f"They agree in {len(pairs)} numbers and their gradients."
-        told = [side.played.story(OPEN) for side in sides]
+        told = [side.played.story() for side in sides]
         kept = [
             [what, *(_place(one, i, back) for one, i in zip(told, at, strict=True))] for what, back, at in stops[-MOST:]
         ]
@@ -89,7 +89,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
         data = {"page": template(), "stories": stories, "stops": kept, "said": said, "agree": not found}
         page = join("playing/compare", "Two graphs of one function", data, style="", script=_script())
         graph = still(told[0])
-        return Comparison(page, ("image/svg+xml", svg.write(graph).encode()), f"{said}\n{alt_text(graph)}", found)
+        return Comparison(page, svg.write(graph), f"{said}\n{alt_text(graph)}", found)
 
 
 @cache

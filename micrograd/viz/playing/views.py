@@ -8,7 +8,7 @@ The result holds no nodes: it is sent to the page as JSON.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
@@ -17,14 +17,14 @@ from typing import Any
 
 from ...engine.value import Node
 from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
-from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, outputs, roots_of, walk
+from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, op_of, outputs, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
 from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten, text_width
 from ..values import value_text
 from .gradients import Backprop, backprop, is_hand_written, is_released, parts, sent
-from .heat import Heat, heat_of, heat_of_group, heat_of_module
+from .heat import Heat, heat_of_group, heat_of_module, heats_of_array
 from .recompute import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
@@ -117,18 +117,10 @@ class Story:
     modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
 
-def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None = None) -> Story:
-    """The scenes of the graph of `root`; with more nodes than `max_nodes` it opens folded by module.
-
-    `variables` are those that give names, by default the caller's; see `drawing.names`.
-    """
-    return PlayedGraph(root, variables).story(max_nodes)
-
-
-def still(told: Story) -> Picture:
+def still(story: Story) -> Picture:
     """The first scene as a static drawing, for viewers without scripts."""
-    first = told.scenes[0]
-    note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
+    first = story.scenes[0]
+    note = f"{story.nodes:,} nodes in {len(first.cards)} boxes" if story.nodes > len(first.cards) else ""
     return Picture([*first.cards], [*first.wires], note)
 
 
@@ -162,9 +154,12 @@ class _Part:
 
 
 class PlayedGraph:
-    """A graph with its gradients and names. Its scenes are made breadth first, from the whole graph down."""
+    """A graph with its gradients and names. Its scenes are made breadth first, from the whole graph down.
 
-    def __init__(self, root: Node, variables: Mapping[str, Any] | None):
+    `variables` are those that give names, by default the caller's; see `drawing.names`.
+    """
+
+    def __init__(self, root: Node, variables: Mapping[str, Any] | None = None):
         self.root, self.graph = root, walk(root)
         self.back: Backprop = backprop(root, self.graph.nodes)
         self.calls = calls_of(self.graph)
@@ -178,8 +173,8 @@ class PlayedGraph:
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
 
-    def story(self, max_nodes: int) -> Story:
-        """All scenes, until the page is full."""
+    def story(self, max_nodes: int = OPEN) -> Story:
+        """All scenes, until the page is full; with more nodes than `max_nodes` it opens folded by module."""
         views = self._views(max_nodes)
         for level, tab in views:
             whole = range(len(self.graph.nodes))
@@ -224,7 +219,7 @@ class PlayedGraph:
     def _scene(self, part: _Part) -> None:
         groups = [Group([i]) for i in part.members]
         if part.level != EACH:
-            inside = self._inside(part.members)[0]
+            inside = self.graph.part(part.members)[0]
             calls = [self.calls[i] for i in part.members]
             folded = fold_at(inside, calls, part.level, AIM)
             if part.level and len(folded) > OPEN:  # a view of modules: what is outside of them is repeated, most often
@@ -234,7 +229,7 @@ class PlayedGraph:
         groups = border + groups
         nodes = [i for group in groups for i in group.members]
         outside = {i for group in border for i in group.members}
-        sub, place = self._inside(nodes, outside)
+        sub, place = self.graph.part(nodes, outside)
         local = [_moved(group, place) for group in groups]
         names = relative(self.names, [i for i in map(id, sub.nodes) if i in self.owned and part.parent >= 0])
         drawn = describe(sub, local, "", names | self._given(part, outside), self.owned, number=True)
@@ -260,19 +255,17 @@ class PlayedGraph:
         border = {id(self.graph.nodes[i]) for i in outside}
         return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
 
-    def _inside(self, members: Sequence[int], outside: Collection[int] = ()) -> tuple[Walk, dict[int, int]]:
-        """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
-        place = {i: k for k, i in enumerate(members)}
-        below = [() if i in outside else self.graph.operands[i] for i in members]
-        operands = [tuple(place[j] for j in some if j in place) for some in below]
-        roots = [place[i] for i in self.graph.roots if i in place]
-        return Walk([self.graph.nodes[i] for i in members], operands, roots), place
-
     def _border(self, part: _Part) -> list[Group]:
-        """Outside nodes that the members use: one by one or, if there are many, in one box."""
+        """Outside nodes that the members use: one by one or, if there are many, a box for those of each op."""
         inside = {*part.members}
         used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
-        return [Group([j]) for j in used] if len(used) <= OPEN else [Group(used, "repeat", times=len(used))]
+        alike: dict[Any, Group] = {}
+        for j in used:
+            op, known = op_of(self.graph.nodes[j]), self.graph.nodes[j].requires_grad
+            group = alike.setdefault((op, known) if len(used) > OPEN else j, Group([], "repeat", op=op, times=0))
+            group.members.append(j)
+            group.times += 1
+        return [group if group.times > 1 else Group(group.members) for group in alike.values()]
 
     def _card(self, box: Box, sub: Walk, group: Group, part: _Part) -> Card:
         card = Card(**vars(box))
@@ -308,9 +301,7 @@ class PlayedGraph:
         if data.size == 1:
             card.data, card.grad = float(data.item()), None if grad is None else float(grad.item())
         else:
-            card.heats = [heat_of(data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
-            for heat in card.heats:
-                heat.of = card.node
+            card.heats = heats_of_array(data, grad, card.node)
         if data.ndim or card.kind != "constant":
             card.shape = str(tuple(data.shape))
 
