@@ -127,8 +127,8 @@ def listed(model: Any, name: str) -> list[Any]:
 
     Looked up on the class, since an instance may have an attribute of that name (`self.modules = [...]`).
     """
-    found: Callable[[Any], Iterable[Any]] | None = getattr(type(model), name, None)
-    return [*found(model)] if callable(found) else []
+    method: Callable[[Any], Iterable[Any]] | None = getattr(type(model), name, None)
+    return [*method(model)] if callable(method) else []
 
 
 def parameters(model: Any) -> list[Any]:
