@@ -1,30 +1,23 @@
 """The built-in layout's SVG in a browser: as a document, as an image, twice on one page, light and dark."""
 
 import base64
-import random
 
 import pytest
+from drawn_graphs import network, neuron
 
 from micrograd import Value, draw_dot
-from micrograd.nn import MLP
 from micrograd.viz.drawing import svg
 
 
-def neuron():
-    x1, x2 = Value(2.0, label="x1"), Value(0.5, label="x2")
-    w1, w2, b = Value(-3.0, label="w1"), Value(1.0, label="w2"), Value(6.8813735870195432, label="b")
-    out = (x1 * w1 + x2 * w2 + b).tanh()
+def named():
+    """A neuron with its gradients, whose output has a long name."""
+    out = neuron()
     out.label = "a rather long name for an output"
     out.backward()
     return out
 
 
-def network():
-    random.seed(1337)
-    return MLP(2, [16, 16, 1])([1.0, 2.0])
-
-
-GRAPHS = {"neuron": neuron, "network": network, "square": lambda: (lambda a: a * a)(Value(float("nan"), label="a"))}
+GRAPHS = {"neuron": named, "network": network, "square": lambda: (lambda a: a * a)(Value(float("nan"), label="a"))}
 
 
 def drawn(name, rankdir="LR"):

@@ -1,19 +1,8 @@
 """An array that was chosen, as large grids: letters on the axes, arcs over the word, the gradient beside it."""
 
-import numpy as np
-
-from micrograd import Tensor, softmax
-from micrograd.viz import player
+from drawn_graphs import attended
 
 from .test_player import card
-
-
-def attention(word="anna", named=True):
-    rng = np.random.default_rng(0)
-    x = Tensor(rng.normal(size=(len(word), 3)), requires_grad=True, label="x")
-    a = softmax(x @ x.T, axis=-1)
-    a.label = "attention"
-    return a, player(((a @ x) ** 2).sum(), names={x: word} if named else None).html
 
 
 def choose(page, name):
@@ -21,7 +10,7 @@ def choose(page, name):
 
 
 def test_a_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
-    page.open(attention()[1], width=1280, height=720, reduced_motion=True)
+    page.open(attended()[1], width=1280, height=720, reduced_motion=True)
     choose(page, "attention")
     shown = page.run(
         "return [...document.querySelectorAll('.grid')].map(e => [e.closest('figure').firstChild.textContent,"
@@ -39,7 +28,7 @@ def test_a_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
 
 
 def test_attention_with_letters_opens_without_a_click_on_a_phone(page):
-    page.open(attention("charlie")[1], width=390, height=720, dark=True, reduced_motion=True)
+    page.open(attended("charlie")[1], width=390, height=720, dark=True, reduced_motion=True)
     cells = "return [...document.querySelectorAll('.grid .cell')].map(e => e.getBoundingClientRect().width)"
     assert min(page.run(cells)) >= 14
     assert page.axe() == []

@@ -6,8 +6,9 @@ import xml.etree.ElementTree as ET
 from html import unescape
 
 import pytest
+from drawn_graphs import neuron
 
-from micrograd import Value, no_grad, tanh, viz
+from micrograd import Value, no_grad, viz
 from micrograd.viz.playing.animation import MAX_NODES
 from micrograd.viz.playing.keyframes import Clock
 
@@ -22,11 +23,6 @@ def example():
     out = d.tanh()
     e.label, d.label, out.label = "e", "d", "L"
     return out
-
-
-def neuron():
-    x1, x2, w1, w2, b = (Value(x, label=f"n{i}") for i, x in enumerate((2.0, 0.0, -3.0, 1.0, 6.88)))
-    return tanh(x1 * w1 + x2 * w2 + b)
 
 
 def texts(picture):

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from demo_helpers import take_away
-from drawn_graphs import neuron, turning
+from drawn_graphs import neuron, square, turning
 
 from micrograd import Tensor, Value, draw_dot
 from micrograd.viz import animate, player
@@ -51,11 +51,6 @@ def test_without_a_package_one_sentence_says_what_to_install(tmp_path, monkeypat
     with pytest.raises(ModuleNotFoundError, match=f"^{what} not installed here: {install}$"):
         save(tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-def square():
-    a = Value(3.0, label="a")
-    return a * a
 
 
 @pytest.mark.parametrize(

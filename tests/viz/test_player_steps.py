@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from drawn_graphs import arrays, crowd, embedded, network, neuron, paths
+from drawn_graphs import arrays, attended, crowd, embedded, network, neuron, paths, square
 
 from micrograd import Tensor, Value, softmax
 from micrograd.nn import MLP, Module
@@ -82,8 +82,7 @@ def test_values_appear_forward_and_gradients_backward(page):
 
 
 def test_number_lands_with_its_pulse(page):
-    page.open(player(neuron()).html, "step=6", calm=False)
-    page.click("#next")
+    page.open(player(neuron()).html, "step=6", calm=False).click("#next")
     assert page.count(".pulse")
     assert "gradient not yet" in page.spoken("n")
     page.pass_time(700)
@@ -123,11 +122,6 @@ def hooked():
     m.label = "m"
     m.register_hook(lambda g: g * 10)
     return m * a
-
-
-def square():
-    a = Value(3.0, label="a")
-    return a * a
 
 
 def act(page, *acts):
@@ -511,14 +505,6 @@ def test_bar_of_a_large_group_follows_a_change(page):
 
 
 # ------------------------------------------------------------------------------------------------ grids
-def attended(word="anna", named=True):
-    rng = np.random.default_rng(0)
-    x = Tensor(rng.normal(size=(len(word), 3)), requires_grad=True, label="x")
-    a = softmax(x @ x.T, axis=-1)
-    a.label = "attention"
-    return a, player(((a @ x) ** 2).sum(), names={x: word} if named else None).html
-
-
 def test_attention_with_letters_opens_by_itself_and_closes_with_a_step(page):
     page.open(attended("charlie")[1])
     assert page.texts(".grid .letter") == [*"charlie" * 2]
