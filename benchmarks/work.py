@@ -37,7 +37,7 @@ class Line:
         ours = [turn[self.figure] for turn in engines.get(self.ours, ())]
         first = [self.work, self.collector, self.show(median(ours)) if ours else ""]
         if absent:
-            return [*first, f"{' and '.join(absent)} not at hand", "", "", "", ""]
+            return [*first, f"{absent[0]} is not at hand", "", "", "", ""]
         if not self.peer:
             note = engines[self.ours][0].get("note", {}).get(self.figure, "")
             return [*first, note, *(result_cells(ours, self.goal) if self.goal else [""] * 4)]

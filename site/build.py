@@ -7,7 +7,7 @@ versions and hashes of package-lock.json and requirements.txt, and is kept in si
     phone.py     trains that model
     gpt.py       exports the training step of the GPT page
     front.py     exports what runs on the front page, and the training page's steps
-    pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons and the reference
+    pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons
     lite.py      JupyterLite beside it, if asked
     check.py     what a site must be: links that lead somewhere, nothing from another host
 """

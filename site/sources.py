@@ -1,10 +1,8 @@
-"""Gathers what Sphinx reads, in one folder: site/pages/, the lessons, the repository's own pages, and the reference."""
+"""Gathers what Sphinx reads, in one folder: site/pages/, the lessons, and the repository's own pages."""
 
-import importlib
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,59 +29,6 @@ NOT_HERE = "need Python and Jupyter: in a checkout, <code>make lessons</code>"
 LIVE = re.compile(r"`(live/\w+\.html)`")  # a page that Sphinx knows nothing of
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 
-# The reference by task: a page, its title and first words, and for each of its modules the names. What is public in
-# `micrograd` and not named here is a function of Values or arrays, and goes to the page of those.
-REFERENCE: dict[str, tuple[str, str, dict[str, str]]] = {
-    "value": ("Numbers that remember", "`Value`, and gradients of it.", {"micrograd": "Value backward grad"}),
-    "tensor": (
-        "Arrays that remember",
-        "`Tensor`, and how to make one.",
-        {
-            "micrograd": "Tensor arange zeros zeros_like ones ones_like full full_like eye linspace rand rand_like "
-            "randn randn_like manual_seed"
-        },
-    ),
-    "derivatives": (
-        "Derivatives of functions",
-        "Gradients, Jacobians and Hessians of a function, and whether they are right.",
-        {"micrograd": "gradient value_and_grad jacobian hessian jvp vjp hvp gradcheck"},
-    ),
-    "modes": (
-        "Modes, and ops of your own",
-        "Where gradients are recorded, and how an op brings its own way back.",
-        {
-            "micrograd": "no_grad enable_grad set_grad_enabled is_grad_enabled detect_anomaly check_compiled strict "
-            "lazy Function",
-        },
-    ),
-    "networks": (
-        "Networks",
-        "Scalar networks that can be drawn, layers of arrays, batches and files.",
-        {
-            "micrograd.nn": "Module Neuron Layer MLP Parameter Sequential Linear ReLU Tanh Sigmoid GELU Flatten "
-            "Dropout SoftmaxLoss Conv2d MaxPool2d AvgPool2d BatchNorm1d LayerNorm1d RMSNorm Embedding",
-            "micrograd": "batches save load",
-        },
-    ),
-    "losses": (
-        "Losses",
-        "Of Values and of Tensors alike.",
-        {"micrograd.functional": "*", "micrograd": "softmax log_softmax logsumexp"},
-    ),
-    "training": ("Optimizers and schedules", "What changes the parameters.", {"micrograd.optim": "*"}),
-    "compile": ("Speed", "A function as a program.", {"micrograd": "compile"}),
-    "pictures": (
-        "Pictures",
-        "Of a graph, of a pass, of a training.",
-        {
-            "micrograd": "draw_dot trace",
-            "micrograd.viz": "player animate compare movie watch draw_network plot_decision_boundary plot_loss",
-        },
-    ),
-    "functions": ("Functions", "Of Values, of Tensors, and of what NumPy calls an array.", {}),
-}
-ELSEWHERE = {"functional", "nn", "optim", "viz"}  # folders, whose names have pages of their own
-
 
 def runs(lesson: str, numpy: bool) -> bool:
     """Whether the cells of a lesson run in a browser."""
@@ -108,7 +53,6 @@ def gather(folder: Path, mathjax: Path, lite: bool = False, numpy: bool = False)
         wanted[name] = moved(arranged(name, text, numpy), source, name).encode()
     for path in sorted(ROOT.glob("demos/lessons/*.ipynb")):
         wanted[f"lessons/{path.name}"] = lesson(path, lite, numpy).encode()
-    wanted |= {name: text.encode() for name, text in reference()}
     wanted[f"_static/mathjax/{mathjax.name}"] = mathjax.read_bytes()
     for path in [*folder.rglob("*")]:
         if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
@@ -188,45 +132,6 @@ def lesson(path: Path, lite: bool, numpy: bool) -> str:
             source = f"demos/lessons/{path.name}"
             cell["source"] = moved("".join(cell["source"]), source, f"lessons/{path.name}")
     return json.dumps(notebook, ensure_ascii=False)
-
-
-# ------------------------------------------------------------------------------------------------ the reference
-def reference() -> Iterator[tuple[str, str]]:
-    """The pages of the reference: an index by task, and a page for each."""
-    yield "api/index.md", _index()
-    public = importlib.import_module("micrograd")
-    named = {name for _, _, modules in REFERENCE.values() for name in modules.get("micrograd", "").split()}
-    rest = sorted(set(public.__all__) - named - ELSEWHERE)
-    for page, (title, words, modules) in REFERENCE.items():
-        modules = {"micrograd": " ".join(rest)} if page == "functions" else modules
-        body = [entry(module, name) for module, names in modules.items() for name in _names(module, names)]
-        entries = "\n".join(body)
-        yield f"api/{page}.md", f"# {title}\n\n{words}\n\n```{{eval-rst}}\n{entries}```\n"
-
-
-def _index() -> str:
-    rows = "\n".join(f"- [{title}]({page}.md): {words}" for page, (title, words, _) in REFERENCE.items())
-    pages = "\n".join(REFERENCE)
-    return f"# Reference\n\nBy task.\n\n{rows}\n\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
-
-
-def _names(module: str, names: str) -> list[str]:
-    if names != "*":
-        return names.split()
-    return [
-        name
-        for name, value in vars(importlib.import_module(module)).items()
-        if callable(value) and name[0] != "_" and str(getattr(value, "__module__", "")).startswith(module)
-    ]
-
-
-def entry(module: str, name: str) -> str:
-    """What Sphinx is told of a name."""
-    value = getattr(importlib.import_module(module), name)
-    if isinstance(value, type):
-        inherited = "   :inherited-members: object\n" if name in ("Value", "Tensor") else ""
-        return f".. autoclass:: {module}.{name}\n   :members:\n{inherited}\n"
-    return f".. autofunction:: {module}.{name}\n\n"
 
 
 if __name__ == "__main__":

@@ -222,6 +222,8 @@ def gradients_by_hand(task: Task, params: list) -> Callable[[], tuple[float, lis
 
     signs, rows, n = task.signs, np.arange(len(task.classes)), task.inputs.dtype.type(len(task.classes))
     layers = list(zip(params[::2], params[1::2], strict=True))
+    slopes, backwards = [*params], range(len(layers) - 1, -1, -1)
+    pull, decay = -signs / n, 2 * task.alpha
 
     def both() -> tuple[float, list]:
         seen = [task.inputs]
@@ -233,7 +235,7 @@ def gradients_by_hand(task: Task, params: list) -> Callable[[], tuple[float, lis
             seen.append(h)
         if h.shape[1] == 1:
             margins = np.maximum(1 - h * signs, 0)
-            loss, g = margins.mean(), np.where(margins > 0, -signs / n, 0)
+            loss, g = margins.mean(), np.where(margins > 0, pull, 0)
         else:
             h -= h.max(axis=1, keepdims=True)
             e = np.exp(h)
@@ -242,29 +244,32 @@ def gradients_by_hand(task: Task, params: list) -> Callable[[], tuple[float, lis
             e /= total
             e[rows, task.classes] -= 1
             g = e / n
-        slopes: list[Any] = []
-        for i in reversed(range(len(layers))):
-            slopes += [g.sum(axis=0), seen[i].T @ g]
+        for i in backwards:
+            w, b = layers[i]
+            slope_w, slope_b = seen[i].T @ g, g.sum(axis=0)
             if i:
-                g = g @ layers[i][0].T
+                g = g @ w.T
                 g *= seen[i] > 0
-        slopes.reverse()
-        if task.alpha:
-            slopes = [slope + 2 * task.alpha * p for slope, p in zip(slopes, params, strict=True)]
-        return float(task.regularized(loss, params)), slopes
+            if decay:
+                slope_w += decay * w
+                slope_b += decay * b
+            slopes[2 * i : 2 * i + 2] = slope_w, slope_b
+        if decay:
+            loss = task.regularized(loss, params)
+        return float(loss), slopes
 
     return both
 
 
 def by_hand(task: Task) -> Step:
     """The step in NumPy, gradients written out."""
-    params = [a.copy() for a in task.arrays]
+    params, rate = [a.copy() for a in task.arrays], task.rate
     both = gradients_by_hand(task, params)
 
     def step() -> float:
         loss, slopes = both()
         for p, slope in zip(params, slopes, strict=True):
-            p -= task.rate * slope
+            p -= rate * slope
         return loss
 
     return step

@@ -1,4 +1,4 @@
-"""Sphinx's settings. The sources are gathered by site/sources.py, which also writes the pages of the reference."""
+"""Sphinx's settings. The sources are gathered by site/sources.py."""
 
 import builtins
 import re

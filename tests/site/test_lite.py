@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from micrograd import viz
-
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "site"))
 
 from lite import LESSONS, notebook, released  # noqa: E402
-from sources import REFERENCE, RUN_HERE, arranged, lesson, runs  # noqa: E402
+from sources import RUN_HERE, arranged, lesson, runs  # noqa: E402
 
 NEEDS = {
     "numpy": ["blas"],
@@ -97,8 +95,3 @@ def test_no_cell_needs_one_that_draws_by_matplotlib(path, monkeypatch, capsys):
         if cell["cell_type"] == "code" and "plt." not in text:
             exec(compile(text, path.stem, "exec"), names)
     assert f"{int(path.name[:2])}.1  ✗" in capsys.readouterr().out
-
-
-def test_the_reference_has_a_place_for_every_picture():
-    named = {name for _, _, modules in REFERENCE.values() for names in modules.values() for name in names.split()}
-    assert {*viz.__all__} <= named

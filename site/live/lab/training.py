@@ -7,6 +7,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
@@ -186,77 +187,72 @@ def _is_compiled(value: Any) -> bool:
 training: Training | None = None
 
 
-def start(source: str, data: str, noise: float, seed: int, size: int = POINTS) -> str:
-    """Run a text; JSON of `Training.about`, or of the `error`. What was trained before is forgotten."""
-    global training
-    printed, training = Tail(), None
-
-    def begin() -> dict[str, Any]:
-        global training
-        training = Training(source, data, noise, seed, size)
-        return training.about()
-
-    return _answer(printed, begin)
-
-
-def go(milliseconds: float, batch: int, most: int = 10**9, k: int = 0) -> str:
-    """Train on; JSON of `Training.go`, or of the `error`."""
-    return _answer(Tail(), lambda: _started().go(milliseconds, batch, most, k))
-
-
-def one(k: int) -> str:
-    """The graph of a point's loss in numbers; JSON with `Training.one` under that name, or the `error`."""
-    return _answer(Tail(), lambda: {"one": _started().one(k)})
-
-
-def put(parameters: str, steps: int) -> str:
-    """Go on from these numbers, JSON of a list, as if it had trained so often."""
-
-    def change() -> dict[str, Any]:
-        trained = _started()
-        for p, number in zip(trained.model.parameters(), json.loads(parameters), strict=True):
-            p.data = number
-        trained.steps = steps
-        return {}
-
-    return _answer(Tail(), change)
-
-
-def set_rate(rate: float) -> str:
-    """Set the learning rate of the optimizer."""
-
-    def change() -> dict[str, Any]:
-        _started().optimizer.lr = rate
-        return {}
-
-    return _answer(Tail(), change)
-
-
-def point(k: int) -> str:
-    """The player of the loss of one point: JSON with its `story`, or the `error`."""
-
-    def picture() -> dict[str, Any]:
-        loss = _started().loss_of(k)
-        if not isinstance(loss, Value) or not loss._prev:
-            return {"error": {"line": None, "text": "This loss has no graph: step(batch) returned a plain number."}}
-        loss.label = loss.label or "loss"
-        return {"story": player(loss, max_nodes=MOST_NODES).story(), "loss": plain(loss)}
-
-    return _answer(Tail(), picture)
-
-
 def _started() -> Training:
     if training is None:
         raise RuntimeError("nothing to train: the text has an error")
     return training
 
 
-def _answer(printed: Tail, what: Callable[[], dict[str, Any]]) -> str:
-    try:
-        with running(printed):
-            answer = what()
-    except BaseException as error:  # also SystemExit: the text is wrong, and the page goes on
-        answer = {"error": told(error)}
-    answer["out"] = printed.text
-    gc.collect(0)
-    return json.dumps(answer)
+def answered(function: Callable[..., dict[str, Any]]) -> Callable[..., str]:
+    """The function with its dict as JSON, what was printed as `out`, and an exception of the text as `error`."""
+
+    @wraps(function)
+    def answer(*args: Any, **kwargs: Any) -> str:
+        printed = Tail()
+        try:
+            with running(printed):
+                found = function(*args, **kwargs)
+        except BaseException as error:  # also SystemExit: the text is wrong, and the page goes on
+            found = {"error": told(error)}
+        gc.collect(0)
+        return json.dumps(found | {"out": printed.text})
+
+    return answer
+
+
+@answered
+def start(source: str, data: str, noise: float, seed: int, size: int = POINTS) -> dict[str, Any]:
+    """Run a text; `Training.about`. What was trained before is forgotten."""
+    global training
+    training = None
+    training = Training(source, data, noise, seed, size)
+    return training.about()
+
+
+@answered
+def go(milliseconds: float, batch: int, most: int = 10**9, k: int = 0) -> dict[str, Any]:
+    """Train on; `Training.go`."""
+    return _started().go(milliseconds, batch, most, k)
+
+
+@answered
+def one(k: int) -> dict[str, Any]:
+    """The graph of a point's loss in numbers: `Training.one`, under that name."""
+    return {"one": _started().one(k)}
+
+
+@answered
+def put(parameters: str, steps: int) -> dict[str, Any]:
+    """Go on from these numbers, JSON of a list, as if it had trained so often."""
+    trained = _started()
+    for p, number in zip(trained.model.parameters(), json.loads(parameters), strict=True):
+        p.data = number
+    trained.steps = steps
+    return {}
+
+
+@answered
+def set_rate(rate: float) -> dict[str, Any]:
+    """Set the learning rate of the optimizer."""
+    _started().optimizer.lr = rate
+    return {}
+
+
+@answered
+def point(k: int) -> dict[str, Any]:
+    """The player of the loss of one point: its `story`."""
+    loss = _started().loss_of(k)
+    if not isinstance(loss, Value) or not loss._prev:
+        return {"error": {"line": None, "text": "This loss has no graph: step(batch) returned a plain number."}}
+    loss.label = loss.label or "loss"
+    return {"story": player(loss, max_nodes=MOST_NODES).story(), "loss": plain(loss)}
