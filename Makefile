@@ -37,6 +37,8 @@ lint: .venv/.dev  ## ruff: lint and format, nothing is changed; and what is writ
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/proofread.py
+	$(BIN)/python tools/proofread_course.py
+	$(BIN)/python tools/proofread_docstrings.py
 
 format: .venv/.dev  ## ruff: lint and format, what it can fix is fixed
 	$(BIN)/ruff check --fix .

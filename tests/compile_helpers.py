@@ -6,17 +6,16 @@ import json
 import subprocess
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from math import isclose
 from shutil import which
 from typing import Any
 
 import numpy as np
 import pytest
-from tensor_helpers import leaves, numbers, seed
-from tensor_ops_list import Op
 
 import micrograd
-from micrograd import Tensor, Value, grad, gradient
+from micrograd import Tensor, Value, grad
 from micrograd.common import trees
 from micrograd.compiler.backends.libraries import find_compiler
 
@@ -25,6 +24,8 @@ C = pytest.param("c", marks=IN_C)
 JAVASCRIPT = pytest.param(
     "javascript", marks=pytest.mark.skipif(not which("node"), reason="no Node: apt install nodejs")
 )
+NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
+JAX = pytest.param("jax", marks=NO_JAX)
 LOOPED = [C, JAVASCRIPT]  # what programs are written in as loops
 BACKENDS = ["python", "numpy", C]  # of numbers
 
@@ -49,23 +50,19 @@ def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(abs(b).max(initial=0), 1))
 
 
-def first_order(op: Op, call: Callable, operands: list[np.ndarray]) -> list[np.ndarray]:
-    inputs = leaves(operands)
-    out = call(*inputs)
-    if not out.requires_grad:
-        return [out.data]
-    return [out.detach().data, *numbers(grad(out, inputs, seed(op, out), allow_unused=True), inputs)]
+def eager_step(loss: Callable, optimizer: Any, *args: Any) -> Any:
+    """A step of training without a program, and its loss."""
+    optimizer.zero_grad()
+    out = loss(*(Tensor(x) if isinstance(x, np.ndarray) else x for x in args))
+    out.backward()
+    optimizer.step()
+    return out.data
 
 
-def squared_gradient(op: Op) -> Callable:
-    """The sum of the squares of an op's gradients, each element of its result weighted by another number."""
-
-    def square(*inputs: Any) -> Any:
-        weighted = lambda *xs: (out := op.call(*xs)) * out * seed(op, out)  # noqa: E731
-        gradients = gradient(weighted)(*inputs)
-        return sum((g * g).sum() for g in (gradients if isinstance(gradients, tuple) else [gradients]))
-
-    return square
+def with_gradients(f: Callable, params: list[Any], *args: Any, **named: Any) -> list[Any]:
+    """The number that f gives, and its gradients."""
+    out = f(*args, **named)
+    return [out.item(), *(0.0 if g is None else g for g in grad(out, params, allow_unused=True))]
 
 
 def looped(target: str, f: Callable, *inputs: Any) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ import random
 import re
 import zlib
 
-from micrograd import Tensor, Value, viz
+from micrograd import Tensor, Value, softmax, viz
 from micrograd.nn import MLP
 
 POINTS, SIDES = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
@@ -55,6 +55,17 @@ def attention():
     return gpt.TensorBlock(8, 2, rng).attend(gpt.rows_normed(x)).sum()
 
 
+def attended(word="anna", named=True):
+    """What a softmax of products looks at, and the player's page of it, with the word's letters on its axes."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.normal(size=(len(word), 3)), requires_grad=True, label="x")
+    a = softmax(x @ x.T, axis=-1)
+    a.label = "attention"
+    return a, viz.player(((a @ x) ** 2).sum(), names={x: word} if named else None).html
+
+
 def gpt():
     """The loss of a tiny GPT, with Tensors."""
     import numpy as np
@@ -62,6 +73,11 @@ def gpt():
 
     gpt = demo_module("microgpt")
     return gpt.TensorGPT(16, 4, 1, np.random.default_rng(0)).loss(*gpt.padded(["emma", "olivia"]))
+
+
+def square():
+    a = Value(3.0, label="a")
+    return a * a
 
 
 def paths():

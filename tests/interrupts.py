@@ -8,13 +8,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from itertools import count
 from typing import Any
 
 import pytest
 
 from micrograd.engine.walk import lock
 
-__all__ = ["ctrl_c", "interrupted_at"]
+__all__ = ["ctrl_c", "interrupted_at", "interrupted_everywhere"]
 
 
 class Signal(int):
@@ -66,6 +67,20 @@ def interrupted_at(step: int, run: Callable[[], None]) -> bool:
             sys.settrace(before)
             assert_nobody_holds_the_lock()
     return False
+
+
+def interrupted_everywhere(fresh: Callable[[], tuple[Any, ...]], lines: int = 20) -> Iterator[tuple[Any, ...]]:
+    """For each line at which a Ctrl-C may come: did one, and the things that were made for this run.
+
+    `fresh` makes what is run and the things. There must be more than so many lines.
+    """
+    for line in count():
+        run, *things = fresh()
+        hit = interrupted_at(line, run)
+        yield hit, *things
+        if not hit:
+            break
+    assert line > lines
 
 
 def errstate() -> AbstractContextManager[Any]:

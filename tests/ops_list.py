@@ -234,6 +234,8 @@ OPS = [
     Op("clip", lambda a: a.clip(-1, 2.5), lambda a: min(max(a, -1), 2.5), kink=lambda a: min(abs(a + 1), abs(a - 2.5)),
        edges=(((-1.0,), -1, (1,)), ((2.5,), 2.5, (1,)), ((inf,), 2.5, (0,)), ((nan,), nan, (0,)))),
     Op("clip:low", lambda a: a.clip(0), lambda a: a * step(a), kink=abs),
+    Op("clip:high", lambda a: a.clip(high=0.5), lambda a: min(a, 0.5), kink=lambda a: abs(a - 0.5),
+       torch=lambda torch, a: a.clip(max=0.5)),
     Op("maximum", lambda a, b: a.maximum(b), max, (ANY, ANY), kink=lambda a, b: abs(a - b), edges=(
         ((2.0, 2.0), 2, (0.5, 0.5)), ((inf, inf), inf, (0.5, 0.5)), ((inf, 1.0), inf, (1, 0)),
         ((nan, 1.0), nan, (1, 1)), ((1.0, nan), nan, (1, 1)),

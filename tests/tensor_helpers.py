@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from tensor_ops_list import OPS, Op
 
-from micrograd import Tensor
+from micrograd import Tensor, no_grad
 
 every_op = pytest.mark.parametrize("op", OPS, ids=str)
 Arrays = list[np.ndarray]
@@ -21,18 +22,6 @@ def parameter(*data: Any) -> Tensor:
 
 def equal(found: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.asarray(found.detach() if isinstance(found, Tensor) else found), expected)
-
-
-def nodes(t: Tensor) -> int:
-    """How many nodes that require a gradient can be reached from the Tensor, counting it."""
-    seen: set[Any] = set()
-    below = [t.grad_fn]
-    while below:
-        fn = below.pop()
-        if fn is not None and fn not in seen:
-            seen.add(fn)
-            below += [f for f, _ in getattr(fn, "next_functions", ())]
-    return len(seen)
 
 
 def leaves(operands: Sequence[np.ndarray]) -> list[Tensor]:
@@ -61,3 +50,21 @@ def numbers(gradients: Sequence[Any], likes: Sequence[Any]) -> Arrays:
 def directions(arrays: Sequence[np.ndarray]) -> Arrays:
     rng = np.random.default_rng(7)
     return [rng.uniform(-1, 1, a.shape) for a in arrays]
+
+
+def in_no_grad(write: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
+    """A write to a leaf, which is refused elsewhere."""
+    return no_grad()(write)
+
+
+# Ways to write 17 over all of a Tensor, or to take 17 from it
+WRITES: dict[str, Callable[[Tensor], Any]] = {
+    "data[...] =": lambda x: x.data.__setitem__(..., 17.0),
+    "data =": lambda x: setattr(x, "data", np.full(x.shape, 17.0)),
+    "data -=": lambda x: setattr(x, "data", operator.isub(x.data, 17.0)),
+    "data of detach()": lambda x: x.detach().data.fill(17.0),
+    "numpy()": lambda x: x.detach().numpy().fill(17.0),
+    "fill_": in_no_grad(lambda x: x.fill_(17.0)),
+    "fill_ of detach()": lambda x: x.detach().fill_(17.0),
+    "a view": in_no_grad(lambda x: x.reshape(-1).__setitem__(..., 17.0)),
+}

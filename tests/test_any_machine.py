@@ -70,18 +70,17 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
     return run(tmp_path_factory.mktemp("ordinary"))
 
 
-@pytest.mark.parametrize("flag", ["-O", "-OO"])
-def test_without_asserts_and_docstrings_nothing_changes(flag: str, expected: tuple[str, bytes], tmp_path: Path):
-    assert run(tmp_path, flag) == expected
-
-
 @pytest.mark.parametrize(
-    "environment",
-    [{"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "4711"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}],
-    ids=lambda environment: "-".join(environment.values()),
+    ("flag", "environment"),
+    [
+        ("-O", {"PYTHONHASHSEED": "1"}),
+        ("-OO", {"PYTHONHASHSEED": "4711", "LC_ALL": "C", "PYTHONUTF8": "0"}),
+    ],
 )
-def test_hash_seeds_and_locales_change_nothing(environment: dict, expected: tuple[str, bytes], tmp_path: Path):
-    assert run(tmp_path, **environment) == expected
+def test_neither_asserts_and_docstrings_nor_hash_seeds_and_locales_change_anything(
+    flag: str, environment: dict, expected: tuple[str, bytes], tmp_path: Path
+):
+    assert run(tmp_path, flag, **environment) == expected
 
 
 def test_a_read_only_install_in_a_path_with_a_blank_changes_nothing(expected: tuple[str, bytes], tmp_path: Path):

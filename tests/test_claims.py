@@ -4,14 +4,11 @@ import ast
 import doctest
 import importlib.util
 import re
-import subprocess
-import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import pytest
 from proofread import section
 from test_layering import PACKAGE, ROOMS
 
@@ -60,14 +57,6 @@ def test_the_commands_without_make_are_those_of_make():
 def test_python_is_as_new_as_is_said():
     assert f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer" in README
     assert f"called `{PROJECT['name']}`" in GUIDES["install"]
-
-
-def test_there_are_as_many_lessons_as_is_said_from_the_first_to_the_last():
-    lessons = sorted((ROOT / "demos" / "lessons").glob("*.ipynb"))
-    assert len(lessons) == 1 + 25  # the first tests what one knows
-    assert README.count("twenty-five lessons") == 1
-    assert "00_the_python_that_you_need" in lessons[0].name
-    assert "25_kill_the_mutant" in lessons[-1].name
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -144,27 +133,6 @@ def test_each_difference_from_the_classic_has_tests():
         assert f"def {name}" in (Path(__file__).parent / path).read_text(encoding="utf-8"), name
 
 
-def test_it_differs_from_pytorch_as_is_said():
-    x = Value(3.0)
-    y = x * x
-    y.backward()
-    y.backward()  # the graph is kept
-    assert x.requires_grad
-    assert y.grad == 1.0
-    t = Tensor([1.0], requires_grad=True)
-    assert not Tensor([1.0]).requires_grad
-    total = (t * t).sum()
-    total.backward()
-    assert total.grad is None
-    assert type(t.grad) is np.ndarray
-    with pytest.raises(RuntimeError):
-        total.backward()
-    with pytest.raises(AttributeError, match="reshape"):
-        t.view(1)
-    with pytest.raises(TypeError, match="axis"):
-        t.sum(dim=0)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Pictures and programs
 
@@ -196,15 +164,6 @@ def test_the_drawings_and_the_table_of_budgets_are_those_of_the_package(monkeypa
 
     for path, text in refresh.shown().items():
         assert path.read_text(encoding="utf-8") == text, "run docs/refresh.py"
-
-
-def test_the_command_line_has_the_options_that_are_named():
-    run = lambda *words: subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=ROOT).stdout  # noqa: E731
-    said = run("-m", "micrograd", "--help")
-    assert all(word in said for word in ("-o", "--open", ".svg", ".html", ".dot", ".png", "demo"))
-    pytest.importorskip("tqdm")
-    said = run("demos/microgpt.py", "--help")
-    assert all(word in said for word in ("--engine", "value", "tensor", "compiled", "--player"))
 
 
 def test_it_is_as_much_faster_than_the_classic_as_was_measured():

@@ -21,7 +21,7 @@ FLOORS: dict[str, tuple[list[str], list[str]]] = {
     "compiler": (["compiler"], ["nn/test_optim_state.py"]),
     "nn, optim, functional": (["nn", "optim", "functional"], ["autograd/test_function_saved.py"]),
     "autograd": (["autograd"], ["tensor/test_tensor_memory.py"]),
-    "tensor": (["tensor"], ["engine/test_laws.py", "engine/test_engine.py"]),
+    "tensor": (["tensor"], ["engine/test_engine.py"]),
     "scalars": (["scalars", "common", "face.py", "__init__.pyi"], []),
 }
 ALONE = """

@@ -30,28 +30,50 @@ COMMANDS = {path.relative_to(ROOT).as_posix(): ["path", str(path)] for path in S
 COMMANDS["python -m micrograd"] = ["module", "micrograd", "x**2", "x=3"]
 
 PROBE = """
-import argparse, json, runpy, sys
+import argparse, io, json, runpy, sys
+from contextlib import redirect_stderr
 
 def told(parser, *_, **__):
-    print(json.dumps([parser.description, {action.dest: action.help for action in parser._actions}]))
+    said.append([parser.description, {action.dest: action.help for action in parser._actions}])
     sys.exit()
 
 argparse.ArgumentParser.parse_known_args = told
-_, kind, name, *sys.argv[1:] = sys.argv
-sys.path.insert(0, name.rpartition("/")[0] or ".")
-{"path": runpy.run_path, "module": runpy.run_module}[kind](name, run_name="__main__")
+path, found = list(sys.path), {}
+for name, (kind, script, *words) in json.loads(sys.argv[1]).items():
+    said, modules, error = [], set(sys.modules), io.StringIO()
+    sys.argv, sys.path[:] = [script, *words], [script.rpartition("/")[0] or ".", *path]
+    try:
+        with redirect_stderr(error):
+            {"path": runpy.run_path, "module": runpy.run_module}[kind](script, run_name="__main__")
+    except SystemExit as stop:
+        error.write(str(stop.code or ""))
+    except ModuleNotFoundError as missing:
+        error.write(str(missing))
+    found[name] = [error.getvalue(), said]
+    for other in {*sys.modules} - modules:  # another script has modules of these names
+        if str(getattr(sys.modules[other], "__file__", None)).startswith(sys.path[0]):
+            del sys.modules[other]
+print(json.dumps(found))
 """
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_describes_each_option_and_nothing_runs_before_it(name):
-    command = [sys.executable, "-c", PROBE, *COMMANDS[name]]
+@pytest.fixture(scope="module")
+def said():
+    """What each script says in one process: what it wrote to stderr, and what it told of its options."""
+    command = [sys.executable, "-c", PROBE, json.dumps(COMMANDS)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, cwd=ROOT, timeout=120)
-    if missing := re.search(r"needs (\w+), which is not installed|No module named '(\w+)'", done.stderr):
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, cwd=ROOT, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_describes_each_option_and_nothing_runs_before_it(name, said):
+    error, told = said[name]
+    if missing := re.search(r"needs (\w+), which is not installed|No module named '(\w+)'", error):
         pytest.skip(f"no {missing[1] or missing[2]}")
-    assert done.stderr == ""
-    description, options = json.loads(done.stdout)
+    assert error == ""
+    [(description, options)] = told
     assert description
-    said = {option: text.replace("(default: %(default)s)", "") for option, text in options.items()}
-    assert [option for option, text in said.items() if len(text.split()) < 2] == []
+    texts = {option: text.replace("(default: %(default)s)", "") for option, text in options.items()}
+    assert [option for option, text in texts.items() if len(text.split()) < 2] == []

@@ -62,9 +62,11 @@ def test_it_works_in_a_clean_environment(environment, tmp_path):
     assert output(*run, "x**2", "x=3", cwd=tmp_path).startswith("x**2 = 9")
 
 
-def test_the_wheel_holds_every_file_of_the_package(installed, tracked):
+def test_the_wheel_holds_every_file_of_the_package_and_nothing_beside_it(installed, tracked):
     missing = [name for name in tracked if name.startswith("micrograd/") and not (installed / name).is_file()]
     assert missing == []
+    assert (installed / "micrograd" / "py.typed").is_file()
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"micrograd"}
 
 
 def test_importing_it_loads_scalars_and_its_list_of_names_alone():
@@ -73,36 +75,22 @@ def test_importing_it_loads_scalars_and_its_list_of_names_alone():
     assert loaded == {"face", "engine", "scalars", "common"}
 
 
-def test_the_wheel_holds_nothing_beside_the_package(installed):
-    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"micrograd"}
-
-
 def test_the_wheel_holds_the_demos_inside_of_the_package(installed, tracked):
     demos = [name for name in tracked if re.fullmatch(r"demos/\w+\.py", name)]  # lessons are read where they stand
     assert demos
     assert [name for name in demos if not (installed / "micrograd" / name).is_file()] == []
 
 
-def test_the_wheel_runs_its_demos(installed, tmp_path):
+def test_the_wheel_prints_its_page_and_runs_its_demos(installed, tmp_path):
     code = f"""
-import runpy, sys
+import sys
 sys.path.insert(0, {str(installed)!r})
-sys.argv = ["micrograd", "demo", "linear_regression", "--seed", "3"]
-runpy.run_module("micrograd", run_name="__main__")"""
-    assert "to be found was -3.0" in python(code, cwd=tmp_path)
-
-
-def test_the_wheel_prints_the_page(installed, tmp_path):
-    code = f"""
-import runpy, sys
-sys.path.insert(0, {str(installed)!r})
-sys.argv = ["micrograd", "page"]
-runpy.run_module("micrograd", run_name="__main__")"""
-    assert python(code, cwd=tmp_path) == (ROOT / "demos" / "one_page.py").read_text(encoding="utf-8")
-
-
-def test_the_wheel_says_that_it_is_typed(installed):
-    assert (installed / "micrograd" / "py.typed").is_file()
+from micrograd.command.main import main
+main(["page"])
+main(["demo", "linear_regression", "--seed", "3"])"""
+    said = python(code, cwd=tmp_path)
+    assert said.startswith((ROOT / "demos" / "one_page.py").read_text(encoding="utf-8"))
+    assert "to be found was -3.0" in said
 
 
 def test_a_type_checker_knows_every_type(tmp_path, monkeypatch):
@@ -114,25 +102,17 @@ def test_a_type_checker_knows_every_type(tmp_path, monkeypatch):
     assert (unknown, done.returncode) == ([], 0), done.stdout[-2000:] + done.stderr
 
 
-def test_the_wheel_imports_where_nothing_else_is_installed(installed, tmp_path):
-    code = f"import sys; sys.path.insert(0, {str(installed)!r}); import {', '.join(BASE)}; print(micrograd.__file__)"
-    assert Path(python(code, "-I", "-S", cwd=tmp_path).strip()) == installed / "micrograd" / "__init__.py"
-
-
-def test_the_version_is_that_of_the_metadata(installed, tmp_path):
+def test_the_wheel_imports_where_nothing_else_is_installed_and_knows_its_version(installed, tmp_path):
     code = f"""
-import sys; sys.path.insert(0, {str(installed)!r})
-import importlib.metadata, micrograd
-print(micrograd.__version__, importlib.metadata.version("micrograd-glass"))"""
-    version, metadata = python(code, "-I", "-S", cwd=tmp_path).split()
+import importlib.metadata, sys
+sys.path.insert(0, {str(installed)!r})
+import {", ".join(BASE)}
+print(micrograd.__file__, micrograd.__version__, importlib.metadata.version("micrograd-glass"), sep="\\n")"""
+    place, version, metadata = python(code, "-I", "-S", cwd=tmp_path).splitlines()
+    assert Path(place) == installed / "micrograd" / "__init__.py"
     assert version == metadata
 
 
-@pytest.mark.parametrize("module", BASE)
-def test_it_imports_where_numpy_cannot(module):
-    python(f"import sys; sys.modules['numpy'] = None; import {module}")
-
-
-@pytest.mark.parametrize("module", BASE)
-def test_it_loads_no_numpy_where_there_is_one(module):
-    assert python(f"import sys; import {module}; print('numpy' in sys.modules)").strip() == "False"
+def test_it_imports_where_numpy_cannot_and_loads_none_where_there_is_one():
+    python(f"import sys; sys.modules['numpy'] = None; import {', '.join(BASE)}")
+    assert python(f"import sys; import {', '.join(BASE)}; print('numpy' in sys.modules)").strip() == "False"

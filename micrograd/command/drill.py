@@ -7,14 +7,15 @@ number that no other mistake gives, by which it is recognized.
 
 import argparse
 import math
-import operator
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from ..engine.value import Value
+from ..viz import infix
 
 LEVELS = {
     1: "one operation",
@@ -127,24 +128,21 @@ class Graph:
                 return
 
     def _draw(self, level: int, rng: random.Random) -> None:
-        self.steps: list[tuple[str, str, list[str]]] = []
-        for word in rng.choice(SHAPES[level]).split():
-            name, _, made = word.partition("=")
-            if made.startswith("tanh"):
-                self.steps.append((name, "tanh", [made[5:-1]]))
-            else:
-                op = rng.choice("+*") if "?" in made else "+" if "+" in made else "*"
-                self.steps.append((name, op, made.replace("?", op).split(op)))
-        used = dict.fromkeys(name for *_, operands in self.steps for name in operands)
-        names = [name for name in used if name not in {step[0] for step in self.steps}]
+        shape = rng.choice(SHAPES[level])
+        while "?" in shape:
+            shape = shape.replace("?", rng.choice("+*"), 1)
+        made = dict(word.split("=") for word in shape.split())
+        names = [name for name in dict.fromkeys(re.findall(r"\b[a-z]\d?\b", shape)) if name not in made]
         numbers = rng.sample(WHOLE if level < 4 else HALVES, len(names))
         self.leaves: dict[str, Value] = {name: Value(x, label=name) for name, x in zip(names, numbers, strict=True)}
         self.values: dict[str, Any] = dict(self.leaves)
-        for name, op, operands in self.steps:
-            given = [self.values[operand] for operand in operands]
-            out = given[0].tanh() if op == "tanh" else {"+": operator.add, "*": operator.mul}[op](*given)
-            out.label = name
-            self.values[name] = out
+        for name, text in made.items():
+            self.values[name] = eval(text, {"tanh": Value.tanh}, self.values)
+            self.values[name].label = name
+        nodes = [self.values[name] for name in made]
+        self.steps: list[tuple[str, str, list[str]]] = [
+            (node.label, node._op, [operand.label for operand in node._prev]) for node in nodes
+        ]
         self.values["out"].backward()
 
     def _fits(self, level: int) -> bool:
@@ -164,77 +162,76 @@ class Graph:
             yield from (self._gradient(leaf) for leaf in self.leaves if leaf in chosen)
 
     def _value(self, name: str, op: str, operands: list[str]) -> Question:
-        x, *rest = (self.values[operand].data for operand in operands)
+        x, y = (self.values[operand].data for operand in (operands[0], operands[-1]))
+        truth = self.values[name].data
         if op == "tanh":
-            traps = [Trap(x, "value", f"that goes into tanh: {name} is the tanh of it")]
-            worked = f"it is tanh({told(x)})"
-        else:
-            wrong, does = (x + rest[0], "multiplies") if op == "*" else (x * rest[0], "adds")
-            traps = [Trap(wrong, "value", f"{name} {does} {' and '.join(operands)}")]
-            worked = f"it is {_bracketed(x)} {op} {_bracketed(rest[0])}"
-        return self._question("value", name, "", self.values[name].data, traps, worked)
+            wrong = [Trap(x, "value", f"that goes into tanh: {name} is the tanh of it")]
+            return _question("value", name, "", truth, f"it is tanh({told(x)})", wrong)
+        other, does = (x + y, "multiplies") if op == "*" else (x * y, "adds")
+        wrong = [Trap(other, "value", f"{name} {does} {' and '.join(operands)}")]
+        return _question("value", name, "", truth, f"it is {_bracketed(x)} {op} {_bracketed(y)}", wrong)
 
     def _local(self, name: str, op: str, operands: list[str], by: str) -> Question:
         out, x = self.values[name].data, self.values[by].data
         truth = sum(part for operand, part in _sent(self.values[name]) if operand.label == by)
+        first: list[Trap] = []
         if op == "tanh":
             worked = f"the local derivative of tanh is 1 - {name}*{name}, where {name} is {told(out)}"
-            traps = [Trap(1 - x * x, "tanh", f"{worked}, not with what goes in")]
-            traps += [Trap(1 - out, "tanh", worked), Trap(out, "tanh", worked), Trap(out * out, "tanh", worked)]
+            fault, numbers = "tanh", [1 - out, out, out * out]
+            first = [Trap(1 - x * x, fault, f"{worked}, not with what goes in")]
         elif op == "*":
             other = operands[0] if by == operands[-1] else operands[-1]
             worked = f"the derivative of {name} = {op.join(operands)} by {by} is the other factor, {other}"
-            traps = [Trap(x, "factor", worked), Trap(1, "factor", worked), Trap(out, "data", f"that is {name} itself")]
+            fault, numbers = "factor", [x, 1]
         else:
             worked = f"{name} grows by as much as {by} does, so that the local derivative of a sum is 1"
-            traps = [Trap(self.values[operand].data, "sum", worked) for operand in operands]
-            traps += [Trap(0, "sum", worked), Trap(out, "data", f"that is {name} itself")]
-        return self._question("local", name, by, truth, traps, worked)
+            fault, numbers = "sum", [*(self.values[operand].data for operand in operands), 0]
+        wrong = [*first, *(Trap(number, fault, worked) for number in numbers)]
+        return _question("local", name, by, truth, worked, [*wrong, Trap(out, "data", f"that is {name} itself")])
 
     def _gradient(self, leaf: str) -> Question:
         value = self.leaves[leaf]
         paths = list(_paths(self.values["out"], value))
         parts = [math.prod(path) for path in paths]
-        chains = [" * ".join(map(_bracketed, path)) for path in paths]
-        worked = f"it is {' + '.join(chains)}"
+        worked = f"it is {' + '.join(' * '.join(map(_bracketed, path)) for path in paths)}"
         many = f"{len(paths)} paths lead from {leaf} to out: they send {' and '.join(map(told, parts))}"
-        traps = [
-            Trap(sum(some), "path", f"{many}, and these add up")
-            for size in range(1, len(parts))
-            for some in combinations(parts, size)
-        ]
-        if len(paths) > 1:
-            traps.append(Trap(math.prod(parts), "path", f"{many}; these are added, not multiplied"))
         local, right = sum(path[-1] for path in paths), sum(math.prod(path[:-1]) for path in paths)
-        traps += [
-            Trap(
-                local,
+        some = [sum(few) for size in range(1, len(parts)) for few in combinations(parts, size)]
+        less = [
+            sum(parts) - part + math.prod(path[:k] + path[k + 1 :])
+            for path, part in zip(paths, parts, strict=True)
+            for k in range(len(path))
+        ]
+        factor = [right * value.data] if len(paths) == 1 and paths[0][-1] != 1 else []
+        wrong = [
+            ("path", some, f"{many}, and these add up"),
+            ("path", [math.prod(parts)] * (len(paths) > 1), f"{many}; these are added, not multiplied"),
+            (
                 "chain",
+                [local],
                 f"that is the local derivative alone: multiply it by what comes from the right; {worked}",
             ),
-            Trap(
-                right,
+            (
                 "chain",
+                [right],
                 f"that is what comes from the right alone: multiply it by the local derivative; {worked}",
             ),
-            Trap(sum(map(sum, paths)), "chain", f"along a path all is multiplied, not added; {worked}"),
+            ("chain", [sum(map(sum, paths))], f"along a path all is multiplied, not added; {worked}"),
+            ("chain", less, f"a factor of the chain is missing; {worked}"),
+            ("factor", factor, f"by {leaf}, a product gives the other factor; {worked}"),
+            ("data", [value.data], f"that is {leaf} itself, not the gradient; {worked}"),
         ]
-        for path in paths:
-            for k in range(len(path)):
-                less = sum(parts) - math.prod(path) + math.prod(path[:k] + path[k + 1 :])
-                traps.append(Trap(less, "chain", f"a factor of the chain is missing; {worked}"))
-        if len(paths) == 1 and paths[0][-1] != 1:
-            traps.append(Trap(right * value.data, "factor", f"by {leaf}, a product gives the other factor; {worked}"))
-        traps.append(Trap(value.data, "data", f"that is {leaf} itself, not the gradient; {worked}"))
-        return self._question("gradient", "out", leaf, value.grad, traps, worked)
+        traps = [Trap(number, fault, words) for fault, numbers, words in wrong for number in numbers]
+        return _question("gradient", "out", leaf, value.grad, worked, traps)
 
-    def _question(self, kind: str, of: str, by: str, truth: float, traps: list[Trap], worked: str) -> Question:
-        """With those traps that can be told from the truth and from each other."""
-        known: list[Trap] = []
-        for trap in [Trap(-truth, "sign", "the sign is the other one"), *traps]:
-            if not near(trap.number, truth) and not any(near(trap.number, other.number) for other in known):
-                known.append(trap)
-        return Question(kind, of, by, truth, known, worked)
+
+def _question(kind: str, of: str, by: str, truth: float, worked: str, traps: list[Trap]) -> Question:
+    """A question with those traps that can be told from the truth and from each other."""
+    known: list[Trap] = []
+    for trap in [Trap(-truth, "sign", "the sign is the other one"), *traps]:
+        if not any(near(trap.number, other) for other in (truth, *(trap.number for trap in known))):
+            known.append(trap)
+    return Question(kind, of, by, truth, known, worked)
 
 
 def _sent(node: Any) -> list[tuple[Any, float]]:
@@ -317,7 +314,7 @@ def shown(session: Session) -> str:
 
 def written(op: str, operands: Sequence[str]) -> str:
     """What a step computes, as Python writes it."""
-    return f"tanh({operands[0]})" if op == "tanh" else f" {op} ".join(operands)
+    return infix.written(op, [infix.name(operand) for operand in operands])[0]
 
 
 def _answered(question: Question) -> float | None:

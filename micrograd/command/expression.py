@@ -1,7 +1,7 @@
 """Expressions as text to graphs: `build("tanh(w*x + b)", {"w": -3.0, "x": 2.0, "b": 1.0})`.
 
-Python's parser reads the text, and the syntax tree is translated node by node: numbers, names, the operators
-+ - * / // % **, and the functions of Value. Anything else is rejected; nothing is executed as Python.
+Python's parser reads the text. Numbers, names, the operators + - * / // % ** and the functions of Value are evaluated
+node by node, and anything else is refused. Nothing is executed as Python.
 
 All errors are SyntaxErrors with a `msg` of one line, and the position in `text`, `offset` and `end_offset`. Nothing
 here is recursive, so the length of an expression is not limited by the stack.
@@ -13,6 +13,7 @@ import inspect
 import keyword
 import math
 import operator
+import sys
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -35,11 +36,11 @@ SIGNS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
+_LOOKALIKES = str.maketrans("\u2212\u00d7\u00b7\u22c5\u00f7\n\r\t\f", "-***/    ")  # of drawings, and line breaks
+_PRODUCT = "a product needs its sign, as in 2*x, and a sign a number on both sides"
 
-Step = tuple[ast.expr, int, Callable[..., Any]]  # syntax node, number of operands, function to apply
 
-
-def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
+def build(text: str, numbers: Mapping[str, float]) -> Value:
     """Build the graph of an expression.
 
     Leaves are labelled with their names, and the result `out`, unless a number has that name.
@@ -47,7 +48,6 @@ def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
     Args:
         text: the expression, in Python's syntax.
         numbers: the value of each name; these take precedence over the CONSTANTS.
-        unknown: the error message for a name without a value.
 
     Returns:
         The root of the graph.
@@ -61,12 +61,22 @@ def build(text: str, numbers: Mapping[str, float], unknown: str = "") -> Value:
     >>> y.label, y.data, [node.data for node in y._prev]
     ('out', 1.25, [0.25, 1.0])
     """
-    text = _one_line(text)
-    steps = _steps(text, _parsed(text))
-    names = [node for node, _, _ in steps if isinstance(node, ast.Name)]
-    if missing := [node for node in names if node.id not in numbers and node.id not in CONSTANTS]:
-        _refuse(unknown or _who_is_missing(missing, numbers), text, *_place(text, missing[0]))
-    out = _run(text, steps, _leaves(names, numbers))
+    text = text.translate(_LOOKALIKES).strip()
+    known = {**CONSTANTS, **numbers}
+    leaves = {name: Value(x, label=name, requires_grad=name in numbers) for name, x in known.items()}
+    node = _parsed(text)
+    waiting, parts, worth = [node], [], {}
+    try:
+        for node in waiting:  # grows: operands come after what is computed from them
+            function, operands = _part(node, leaves)
+            parts.append((node, function, operands))
+            waiting += operands
+        for node, function, operands in reversed(parts):
+            worth[node] = _applied(function, [worth[operand] for operand in operands])
+    except TypeError as error:
+        start, end = (len(text.encode()[:n].decode()) for n in (node.col_offset, node.end_col_offset or 0))
+        _refuse(str(error), text, start, end)
+    out = _as_value(worth[waiting[0]])
     if not out.is_leaf and "out" not in numbers:
         out.label = "out"
     return out
@@ -79,42 +89,17 @@ def assignments(words: Iterable[str]) -> dict[str, float]:
     {'x': 2.0, 'angle': 1.5707963267948966}
     """
     numbers: dict[str, float] = {}
-    for word in map(_one_line, words):
-        name, sign, value = word.partition("=")
+    for word in words:
+        name, _, value = word.partition("=")
         name = unicodedata.normalize("NFKC", name.strip())  # as Python does for names in the expression
-        if not sign or not value.strip():
+        if not value.strip():
             _refuse("this sets no number: write name=number, without spaces, and the expression in quotes", word)
         if not name.isidentifier() or keyword.iskeyword(name):
-            _refuse("this cannot be a name", word, 0, word.index("="))
+            _refuse("this cannot be a name: write name=number, with a name of letters, digits and _", word)
         if name in numbers:
-            _refuse(f"{name:.40} is set twice", word, 0, word.index("="))
-        numbers[name] = _only_number(word, len(word) - len(value.lstrip()))
+            _refuse(f"{name:.40} is set twice: set it once", word)
+        numbers[name] = build(value, {}).data
     return numbers
-
-
-def _only_number(word: str, start: int) -> float:
-    """The value of the expression in `word` from `start` on; errors refer to positions in `word`."""
-    try:
-        return build(word[start:], {}, "a number is needed here, or an expression of numbers, such as pi/2").data
-    except SyntaxError as error:
-        _refuse(error.msg, word, start + (error.offset or 1) - 1, start + (error.end_offset or 1) - 1)
-
-
-def unused(text: str, numbers: Iterable[str]) -> list[str]:
-    """The names that do not occur in the expression."""
-    found = {node.id for node in ast.walk(_parsed(_one_line(text))) if isinstance(node, ast.Name)}
-    return [name for name in numbers if name not in found]
-
-
-# ------------------------------------------------------------------------------------------------ from text to a tree
-_PRODUCT = "a product needs its sign, as in 2*x"
-_ONLY = "only real numbers, names, + - * / // % ** and functions, such as tanh(x), can be used here"
-_LOOKALIKES = str.maketrans("\u2212\u00d7\u00b7\u22c5\u00f7\n\r\t\f", "-***/    ")
-
-
-def _one_line(text: str) -> str:
-    """Replace typographic signs, which drawings use, by Python's operators, and line breaks by spaces."""
-    return text.translate(_LOOKALIKES).strip()
 
 
 def _parsed(text: str) -> ast.expr:
@@ -124,134 +109,68 @@ def _parsed(text: str) -> ast.expr:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about code that is rejected below anyway
             return ast.parse(text, mode="eval").body
-    except (RecursionError, MemoryError):
-        _refuse("the expression is too long, or nested too deeply, for Python's parser", text)
+    except (RecursionError, MemoryError, ValueError) as error:  # a null byte, or half of a surrogate pair
+        _refuse(f"this is too long, nested too deeply, or no text, for Python's parser: {error}", text)
     except SyntaxError as error:
-        start = min(error.offset - 1, len(text)) if error.offset else len(text)
-        _refuse(_advice(error.msg, text), text, start, (error.end_offset or 0) - 1)
-    except ValueError as error:  # a null byte, or half of a surrogate pair
-        _refuse(str(error), text)
+        said = error.msg.partition(". Perhaps")[0]
+        if said.startswith("invalid"):
+            said += f": {_PRODUCT}"
+        if "=" in text:
+            said = "an expression has no '=' in it: numbers follow it, each as a separate word, as in x=2"
+        _refuse(said, text, error.offset - 1 if error.offset else len(text))
 
 
-def _advice(said: str, text: str) -> str:
-    """Python's message for a syntax error, or advice where the mistake is a common one."""
-    if "=" in text:
-        return "an expression has no '=' in it: numbers follow it, each as a separate word, as in x=2"
-    said = said.partition(". Perhaps")[0]
-    return f"{said}: {_PRODUCT}, and a sign a number on both sides" if said.startswith("invalid") else said
+def _refuse(message: str, text: str, start: int = 0, end: int = 0) -> NoReturn:
+    """Raise a SyntaxError that points at a part of the text."""
+    raise SyntaxError(message, ("<expression>", 1, start + 1, text, 1, max(end, start + 1) + 1)) from None
 
 
-def _refuse(message: str, text: str, start: int = 0, end: int | None = None) -> NoReturn:
-    """Raise a SyntaxError; `start` and `end` are positions in the text."""
-    end = start + 1 if end is None or end <= start else end
-    raise SyntaxError(message, ("<expression>", 1, start + 1, text, 1, end + 1)) from None
-
-
-# ------------------------------------------------------------------------------------------------ from a tree to steps
-def _steps(text: str, tree: ast.expr) -> list[Step]:
-    """The expression in postfix order, for a stack machine."""
-    steps: list[Step] = []
-    waiting = [tree]
-    while waiting:  # builds the reverse: each function, then its operands, last one first
-        node = waiting.pop()
-        function, operands = _step(text, node)
-        steps.append((node, len(operands), function))
-        waiting += operands
-    return steps[::-1]
-
-
-def _step(text: str, node: ast.expr) -> tuple[Callable, list[ast.expr]]:
-    """The function for a syntax node, and its operands."""
+def _part(node: ast.expr, leaves: Mapping[str, Value]) -> tuple[Any, list[ast.expr]]:
+    """The function of a part of an expression, and its operands; a number has none. Anything else is a TypeError."""
     match node:
-        case ast.Name():
-            return str, []
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return lambda: _literal(value), []
+        case ast.Constant(int() | float() as x) if not isinstance(x, bool):
+            return x if x <= sys.float_info.max else math.inf, []  # an int stays one, since `**2` is not named `**2.0`
+        case ast.Name(name) if name in leaves:
+            return leaves[name], []
         case ast.UnaryOp(op, operand) if type(op) in SIGNS:
             return SIGNS[type(op)], [operand]
         case ast.BinOp(left, op, right) if type(op) in SIGNS:
             return SIGNS[type(op)], [left, right]
-        case ast.Call(ast.Name(name), operands, []):
-            return _function(text, node, name, len(operands)), operands
-    _refuse(_why_not(node), text, *_place(text, node))
+        case ast.Call(ast.Name(name), operands, []) if name in FUNCTIONS:
+            takes = inspect.signature(FUNCTIONS[name]).parameters.values()
+            counts = range(sum(p.default is p.empty for p in takes), len(takes) + 1)
+            if len(operands) not in counts:
+                needed = f"{' or '.join(map(str, counts))} operand{'s' * (counts[-1] > 1)}"
+                raise TypeError(f"{name} takes {needed}, found {len(operands)}")
+            return FUNCTIONS[name], operands
+    raise TypeError(_advice(node, leaves))
 
 
-def _literal(value: float) -> float:
-    """A number as it was written; whole numbers stay ints, so that ops are named `**2`, not `**2.0`."""
-    if isinstance(value, int) and abs(value) < 2**53:
-        return value
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf  # like 1e400
+def _advice(node: ast.expr, names: Iterable[str]) -> str:
+    """What to write instead of a part that cannot be evaluated."""
+    match node:
+        case ast.Name(name):
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f" (or did you mean {near[0]}?)" if near else ""
+            return f"{name:.40} has no value: write a number, or add {name:.40}=1.0{hint}"
+        case ast.Call(ast.Name(name), _, []):
+            near = difflib.get_close_matches(name, FUNCTIONS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"{_PRODUCT};"
+            return f"there is no function {name:.40}; {hint} the functions are {', '.join(sorted(FUNCTIONS))}"
+        case ast.Call(ast.Constant() | ast.BinOp()):
+            return _PRODUCT
+        case ast.BinOp(op=ast.BitXor()):
+            return "a power is written **, not ^: x**2"
+        case ast.Compare():
+            return "a comparison has no derivative; step-like functions are relu, maximum, minimum and sigmoid"
+    return "only real numbers, names, + - * / // % ** and functions, such as tanh(x), can be used here"
 
 
-def _function(text: str, node: ast.Call, name: str, given: int) -> Callable:
-    """The function of this name; raises unless it takes `given` operands."""
-    if name not in FUNCTIONS:
-        near = difflib.get_close_matches(name, FUNCTIONS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"{_PRODUCT};"
-        known = ", ".join(sorted(FUNCTIONS))
-        _refuse(f"there is no function {name:.40}; {hint} the functions are {known}", text, *_place(text, node.func))
-    operands = inspect.signature(FUNCTIONS[name]).parameters.values()
-    counts = range(sum(p.default is p.empty for p in operands), len(operands) + 1)
-    if given not in counts:
-        takes = f"{' or '.join(map(str, counts))} operand{'s' * (counts[-1] > 1)}"
-        _refuse(f"{name} takes {takes}, found {given}", text, *_place(text, node.func))
-    return FUNCTIONS[name]
-
-
-def _why_not(node: ast.expr) -> str:
-    """What to write instead of a part of Python that is no expression of numbers."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
-        return "a power is written **, not ^: x**2"
-    if isinstance(node, ast.Call) and not isinstance(node.func, (ast.Name, ast.Attribute)):
-        return _PRODUCT
-    if isinstance(node, ast.Compare):
-        return "a comparison has no derivative; step-like functions are relu, maximum, minimum and sigmoid"
-    return _ONLY
-
-
-def _place(text: str, node: ast.expr) -> tuple[int, int]:
-    """(start, end) of a node in the text, in characters; Python's offsets are in bytes."""
-    line = text.encode()
-    return len(line[: node.col_offset].decode()), len(line[: node.end_col_offset].decode())
-
-
-# ------------------------------------------------------------------------------------------------ from steps to a graph
-def _who_is_missing(nodes: list[ast.Name], numbers: Mapping[str, float]) -> str:
-    names = list(dict.fromkeys(node.id for node in nodes))
-    near = difflib.get_close_matches(names[0], numbers, 1)
-    hint = f" (or did you mean {near[0]}?)" if near else ""
-    have = "have no value" if len(names) > 1 else "has no value"
-    return f"{' and '.join(names):.100} {have}: add {' '.join(f'{name}=1.0' for name in names):.100}{hint}"
-
-
-def _leaves(names: list[ast.Name], numbers: Mapping[str, float]) -> dict[str, Value]:
-    """A Value per name, in the order of the text; the caller's numbers take precedence over constants."""
-    known = {name: Value(x, label=name, requires_grad=False) for name, x in CONSTANTS.items()}
-    known |= {name: Value(x, label=name) for name, x in numbers.items()}
-    return {node.id: known[node.id] for node in names}
-
-
-def _run(text: str, steps: list[Step], leaves: dict[str, Value]) -> Value:
-    done: list[Any] = []
-    for node, operands, function in steps:
-        if isinstance(node, ast.Name):
-            done.append(leaves[node.id])
-            continue
-        given = done[len(done) - operands :]
-        del done[len(done) - operands :]
-        try:
-            done.append(_apply(function, *given) if operands else function())
-        except TypeError as error:
-            _refuse(str(error), text, *_place(text, node))
-    return _as_value(done[0])
-
-
-def _apply(function: Callable, first: Any, *rest: Any) -> Any:
+def _applied(function: Any, operands: list[Any]) -> Any:
     """The result of a function; a plain number if all operands are, though computed by the same row."""
-    out = function(_as_value(first), *rest)
+    if not operands:
+        return function
+    out = function(_as_value(operands[0]), *operands[1:])
     return out if out.requires_grad else out.data
 
 

@@ -15,9 +15,10 @@ from textwrap import fill
 
 from .. import viz
 from ..engine.value import Value
+from ..viz.drawing.data import walk
 from ..viz.text import clean
 from .drill import drill
-from .expression import CONSTANTS, FUNCTIONS, assignments, build, unused
+from .expression import CONSTANTS, FUNCTIONS, assignments, build
 from .report import pointed, table
 
 PROGRAM = "python -m micrograd"
@@ -57,17 +58,14 @@ NEURON = ("tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88", 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] in (["demo"], ["drill"], ["grade"]):
-        return {"demo": demo, "drill": partial(drill, program=PROGRAM), "grade": grade}[words[0]](words[1:])
+    kinds = {"demo": demo, "drill": partial(drill, program=PROGRAM), "grade": grade, "page": page}
     try:
-        code = page() if words == ["page"] else calculate(words or NEURON)
+        code = kinds[words[0]](words[1:]) if words and words[0] in kinds else calculate(words or NEURON)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, RuntimeError) as error:
-        return _fail(str(error), 1)
 
 
 # ------------------------------------------------------------------------------------------------ an expression
@@ -79,15 +77,19 @@ def calculate(words: Sequence[str]) -> int:
         out = build(asked.expression, numbers)
     except SyntaxError as error:
         return _point_at(error)
-    if spare := unused(asked.expression, numbers):
-        print(f"note: the expression does not use {', '.join(spare)}", file=sys.stderr)
+    if spare := numbers.keys() - {node.label for node in walk(out).nodes}:
+        print(f"note: the expression does not use {', '.join(sorted(spare))}", file=sys.stderr)
     if out.requires_grad:
         out.backward()
-    _say(_result(asked.expression.strip(), out))
-    for path in asked.output:
-        write(out, path)
-        _say(f"wrote {path}")
-    return _show(out, asked.output) if asked.open else 0
+    print(_result(asked.expression.strip(), out))
+    try:
+        for path in asked.output:
+            picture = viz.player(out) if path.suffix.lower() == ".html" else viz.draw_dot(out)
+            picture.save(path)
+            print(f"wrote {path}")
+        return _show(out, asked.output) if asked.open else 0
+    except (ImportError, OSError, RuntimeError) as error:
+        return _fail(str(error), 1)
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -97,7 +99,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("expression", metavar="EXPRESSION", help="what to compute, as Python writes it")
     parser.add_argument("numbers", nargs="*", metavar="NAME=NUMBER", help="one for each name: x=2 y=-1e-3 z=pi/2")
-    drawing = ".html: a player that steps through it; .svg .dot .png: a drawing (.png needs Graphviz)"
+    drawing = ".html: a player that steps through it; .svg .dot .png: a drawing (.png needs the package resvg-py)"
     parser.add_argument("-o", "--output", metavar="FILE", type=_writable, action="append", default=[], help=drawing)
     parser.add_argument("--open", action="store_true", help="show the pictures written; the player, if none was")
     return parser.parse_intermixed_args([_shielded(word) for word in words])
@@ -110,39 +112,24 @@ def _shielded(word: str) -> str:
 
 
 def _writable(name: str) -> Path:
-    if _format(name) not in FORMATS:
+    if not name.lower().endswith(FORMATS):
         raise argparse.ArgumentTypeError(f"{name!r} must end in one of {', '.join(FORMATS)}")
     return Path(name)
 
 
-def _format(name: str) -> str:
-    return Path(name).suffix.lower()
-
-
 def _result(expression: str, out: Value) -> str:
-    """The value and the table: with typographic signs on a terminal, ASCII in a pipe."""
-    terminal = sys.stdout.isatty()
-    typographic = terminal and _encodable("\u2212\u2202") == "\u2212\u2202"
+    """The value and the table: with typographic signs on a terminal that has them, ASCII in a pipe."""
     first = f"{clean(expression)} = {out.data!r}"
     if not out.requires_grad:
         return first
+    terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else None
+    typographic = terminal and (sys.stdout.encoding or "").lower().startswith("utf")
     return f"{first}\n\n{table(out, typographic=typographic, width=width)}"
 
 
-def write(out: Value, path: Path) -> None:
-    """Write the player or a drawing, by the suffix of the path; see FORMATS."""
-    suffix = _format(path.name)
-    if suffix == ".html":
-        viz.player(out).save(path)
-    else:
-        drawing = viz.draw_dot(out)
-        text = {".dot": drawing.source, ".svg": drawing.svg()}.get(suffix)
-        path.write_bytes(text.encode() if text else drawing.pipe(suffix[1:]))
-
-
 def _show(out: Value, paths: Sequence[Path]) -> int:
-    pictures = [path for path in paths if _format(path.name) != ".dot"]
+    pictures = [path for path in paths if path.suffix.lower() != ".dot"]
     if not pictures:
         viz.player(out).open()
     shown = [webbrowser.open(path.resolve().as_uri()) for path in pictures]
@@ -157,14 +144,12 @@ PAGE = "one_page.py"
 
 def demo(words: Sequence[str]) -> int:
     """Run the demo named by the first word with the others as its arguments; without words, list the demos."""
-    try:
-        place = _demos()
-    except FileNotFoundError as error:
-        return _fail(str(error), 1)
+    place = _found(PAGE).parent
     scripts = {path.stem: path for path in sorted(place.glob("*.py")) if path.stem.isidentifier() and path.name != PAGE}
     if not words or words[0] in ("-h", "--help"):
-        _say(f"{PROGRAM} demo NAME runs one of these; its own options follow, --help among them.\n")
-        _say("\n".join(f"  {name:18} {_first_line(path)}" for name, path in scripts.items()))
+        print(f"{PROGRAM} demo NAME runs one of these; its own options follow, --help among them.\n")
+        for name, path in scripts.items():
+            print(f"  {name:18} {_first_line(path)}")
         return 0
     if words[0] not in scripts:
         return _fail(f"there is no demo {words[0]!r}; there are {', '.join(scripts)}", 2)
@@ -173,10 +158,23 @@ def demo(words: Sequence[str]) -> int:
 
 def grade(words: Sequence[str]) -> int:
     """Grade the notebooks in the folder that the first word names; see demos/lessons/grade.py."""
-    script = next((path for place in PLACES if (path := place / "lessons" / "grade.py").is_file()), None)
-    if script is None:
-        return _fail("the course is not part of an installed package: run this in a checkout", 1)
-    return _run(script, words)
+    return _run(_found("lessons/grade.py"), words)
+
+
+def page(words: Sequence[str]) -> int:
+    """Print micrograd on one page of code."""
+    if words:
+        return _fail(f"`page` takes no other words, found {' '.join(words)!r}", 2)
+    print(_found(PAGE).read_text(encoding="utf-8").rstrip())
+    return 0
+
+
+def _found(name: str) -> Path:
+    """The path of a file of the demos; ends the process where there is none."""
+    for place in PLACES:
+        if (place / name).is_file():
+            return place / name
+    sys.exit(_fail(f"{name} is in none of {', '.join(map(str, PLACES))}: run this in a checkout", 1))
 
 
 def _run(script: Path, words: Sequence[str]) -> int:
@@ -186,24 +184,11 @@ def _run(script: Path, words: Sequence[str]) -> int:
     return 0
 
 
-def page() -> int:
-    """Print micrograd on one page of code."""
-    _say((_demos() / PAGE).read_text(encoding="utf-8").rstrip())
-    return 0
-
-
-def _demos() -> Path:
-    for place in PLACES:
-        if (place / PAGE).is_file():
-            return place
-    raise FileNotFoundError(f"the demos are not where they were looked for: {', '.join(map(str, PLACES))}")
-
-
 def _first_line(script: Path) -> str:
     return (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
-# ------------------------------------------------------------------------------------------------ what is printed
+# ------------------------------------------------------------------------------------------------ mistakes
 def _point_at(error: SyntaxError) -> int:
     start, end = (error.offset or 1) - 1, (error.end_offset or 2) - 1
     print(pointed(error.text or "", start, end, shutil.get_terminal_size().columns), file=sys.stderr)
@@ -213,13 +198,3 @@ def _point_at(error: SyntaxError) -> int:
 def _fail(message: str, code: int) -> int:
     print(f"{PROGRAM}: {clean(message)}", file=sys.stderr)
     return code
-
-
-def _say(text: str) -> None:
-    print(_encodable(text))
-
-
-def _encodable(text: str) -> str:
-    """The text with question marks for characters that stdout cannot encode."""
-    encoding = sys.stdout.encoding or "ascii"
-    return text.encode(encoding, "replace").decode(encoding)

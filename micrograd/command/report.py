@@ -14,7 +14,9 @@ from ..viz.values import typeset, value_text
 
 _LONGEST = 24  # maximum width of a name, or of an expression that stands for one
 LONG: Text = (" " * (_LONGEST + 1), ATOM)
-Row = tuple[list[str], list[tuple[str, str]]]  # name, "= x * w", value, gradient; ("dy/dx", "-3.0000") of each operand
+Row = list[str]  # the name, "= x*w", value, gradient; then "dy/dx" and "-3.0000" of each operand
+_BEFORE = ("", " ", "  ", "  ", "  ", " = ", "   ", " = ")  # what stands before each cell of a row
+_SIDES = (1, 1, -1, -1, 1, -1, 1, -1)  # whether it is aligned at its left side, or, as numbers are, at its right side
 
 
 def table(root: Value, *, typographic: bool = False, width: int | None = None) -> str:
@@ -41,9 +43,9 @@ def table(root: Value, *, typographic: bool = False, width: int | None = None) -
     nodes = sorted([node for node in walk(root).nodes if node.requires_grad], key=lambda node: not node.is_leaf)
     terms = _terms(nodes)
     rows = [_row(node, terms, typographic) for node in nodes]
-    lines = _lines(rows, stacked=False)
+    lines = _lines(rows)
     if width is not None and max(map(_width, lines)) > width:
-        lines = _lines(rows, stacked=True)
+        lines = _lines([part for row in rows for part in (row[:6], [""] * 4 + row[6:]) if any(part)])
     return "\n".join(lines)
 
 
@@ -51,14 +53,13 @@ def _row(node: Value, terms: Mapping[Node, Text], typographic: bool) -> Row:
     text = typeset if typographic else value_text
     title, value, gradient = terms[node][0], text(node.data), text(node.grad)
     if node.is_leaf:
-        return [title, "", value, gradient], []
+        return [title, "", value, gradient]
     made = _made(node, terms)[0]
     d = "\u2202" if typographic else "d"
-    local = [
-        (f"{d}{title * (title != made)}/{d}{within(terms[operand], ATOM)}", text(part))
-        for operand, part in node._row.send(node, 1.0)  # an operand used twice has two
-    ]
-    return [title, f"= {made}" if title != made else "", value, gradient], local
+    row = [title, f"= {made}" if title != made else "", value, gradient]
+    for operand, part in node._row.send(node, 1.0):  # an operand used twice has two
+        row += [f"{d}{title * (title != made)}/{d}{within(terms[operand], ATOM)}", text(part)]
+    return row
 
 
 def _terms(nodes: Sequence[Node]) -> dict[Node, Text]:
@@ -80,31 +81,16 @@ def _made(node: Node, terms: Mapping[Node, Text]) -> Text:
 
 
 # ------------------------------------------------------------------------------------------------ cells to lines
-def _lines(rows: list[Row], stacked: bool) -> list[str]:
+def _lines(rows: Sequence[Row]) -> list[str]:
     """The rows as aligned text, below a header."""
-    cells = [["", "", "value", "gradient"], *[cells for cells, _ in rows]]
-    local = _columns([local for _, local in rows], stacked)
-    names, mades, values, gradients = (max(map(_width, column)) for column in zip(*cells, strict=True))
-    left = names + bool(mades) + mades + 2
+    rows = [["", "", "value", "gradient"], *rows]
+    widths = [max([_width(row[i]) for row in rows if len(row) > i], default=0) for i in range(len(_BEFORE))]
     lines = []
-    for (title, made, value, gradient), said in zip(cells, (["local derivatives"] * any(local), *local), strict=True):
-        what = _pad(f"{_pad(title, names)} {made}", left)
-        line = f"{what}{_pad(value, -values)}  {_pad(gradient, -gradients)}  "
-        first, *more = ["   ".join(said)] if not stacked else said or [""]
-        lines += [(line + first).rstrip(), *(" " * _width(line) + text for text in more)]
-    return lines
-
-
-def _columns(local: list[list[tuple[str, str]]], stacked: bool) -> list[list[str]]:
-    """The derivatives as text; those of first operands are aligned across rows, and those of second operands."""
-    places = [[pairs[i] for pairs in local if len(pairs) > i] for i in (0, 1)]
-    if stacked:
-        places = [places[0] + places[1]] * 2
-    widths = [[max((_width(pair[part]) for pair in place), default=0) for part in (0, 1)] for place in places]
-    return [
-        [f"{_pad(key, wide)} = {_pad(number, -far)}" for (key, number), (wide, far) in zip(pairs, widths, strict=False)]
-        for pairs in local
-    ]
+    for row in rows:
+        cells = zip(_BEFORE, row, _SIDES, widths, strict=False)
+        lines.append("".join([before + _pad(cell, side * width) for before, cell, side, width in cells]))
+    lines[0] += "  local derivatives" * any(widths[4:])
+    return [line.rstrip() for line in lines]
 
 
 def _width(text: str) -> int:
@@ -121,8 +107,6 @@ def pointed(text: str, start: int, end: int, width: int) -> str:
     """Two lines: the part of the text around a position, and carets below that position."""
     room = max(width - 10, 20)
     first = max(0, min(start - room // 2, len(text) - room))
-    shown = clean(text[first : first + room])
-    before, marked = shown[: start - first], shown[start - first : end - first]
-    dots = "..." if first else ""
-    line = dots + shown + ("..." if len(text) > first + room else "")
-    return f"  {line}\n  {' ' * (len(dots) + _width(before))}{'^' * max(1, _width(marked))}"
+    dots, more = "..." * (first > 0), "..." * (len(text) > first + room)
+    before, marked, after = map(clean, (text[first:start], text[start:end], text[max(start, end) : first + room]))
+    return f"  {dots}{before}{marked}{after}{more}\n  {' ' * _width(dots + before)}{'^' * max(1, _width(marked))}"

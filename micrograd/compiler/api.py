@@ -247,7 +247,7 @@ def compiled(fn: Callable, origin: Callable, settings: dict[str, Any], plain: bo
 def class_for(settings: dict[str, Any]) -> type[Compiled]:
     """The class of a compiled function with these settings."""
     kind = Compiled if settings["update"] is None else TrainingStep
-    return CHECKED[kind] if settings["check"] else kind
+    return type(kind.__name__, (Checked, kind), {"__slots__": ()}) if settings["check"] else kind
 
 
 BOUND = (partial, MethodType)  # which are no methods of the class that they are stored in
@@ -507,21 +507,6 @@ class TrainingStep(Compiled):
     def cache_info(self) -> CacheInfo:
         """Cache statistics of that program."""
         return self.loss.cache_info() if self._steps_separately else super().cache_info()
-
-
-class CheckedFunction(Checked, Compiled):
-    """A compiled function whose every call is checked."""
-
-    __slots__ = ()
-
-
-class CheckedStep(Checked, TrainingStep):
-    """A training step whose every call is checked."""
-
-    __slots__ = ()
-
-
-CHECKED: dict[type[Compiled], type[Compiled]] = {Compiled: CheckedFunction, TrainingStep: CheckedStep}
 
 
 METHODS = ("step", "zero_grad", "reduce", "_update", "_decay")  # what makes a step

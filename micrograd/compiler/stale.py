@@ -36,7 +36,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dis import get_instructions
 from enum import Enum
-from functools import cached_property, lru_cache, partial, partialmethod
+from functools import lru_cache, partial, partialmethod
 from itertools import chain
 from operator import is_
 from pathlib import Path
@@ -245,9 +245,6 @@ class Guards:
         elif self._is_of_values(x):
             self.asked.append(f"{self.name(x)} == {self.name([y[:] if y.__class__ is list else y for y in x])}")
             return True
-        elif x.__class__ is list and x and all(map(_is_only_itself, x)):
-            self.asked.append(f"{self.name(x)} == {self.name(x[:])}")
-            return True
         elif isinstance(x, (list, dict)):
             keys = f"[*{self.name(x)}] == {self.name([*x])}" if isinstance(x, dict) else ""
             self.asked.append(keys or f"len({self.name(x)}) == {len(x)}")
@@ -377,15 +374,9 @@ STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes 
     partialmethod: ("func",),
     partial: ("func", "args", "keywords"),
     property: ("fget",),
-    cached_property: ("func",),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
 }
-
-
-def _is_only_itself(x: Any) -> bool:
-    """True for a layer, function or other object that is equal to no other one."""
-    return type(x).__eq__ is object.__eq__ and not isinstance(x, CONSTANTS)
 
 
 def _contents(x: Any) -> list[Any]:

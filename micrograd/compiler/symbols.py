@@ -21,7 +21,7 @@ from typing import Any
 
 from ..engine.rows import Row
 from ..tensor.optional import np
-from .trace_errors import MASKED, READ, Shapeless, frozen, refusing
+from .trace_errors import MASKED, READ, frozen, refusing
 
 BY_COLUMNS = (("order", "F"),)
 VIEWS = {".reshape", ".transpose", "broadcast_to", "getitem", "windows", "squeeze"}  # may share memory
@@ -97,7 +97,7 @@ class Symbol:
 
     def __getitem__(self, index: Any) -> Any:
         if any(x.dtype == bool for x in symbols_in(index)):
-            raise frozen(MASKED, Shapeless)
+            raise frozen(MASKED)
         return self.graph.make("getitem", (self, index))
 
     def _apply(self, row: Row, operands: Any) -> Any:

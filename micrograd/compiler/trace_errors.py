@@ -99,16 +99,12 @@ class Frozen(RuntimeError):
     """Raised if a traced function reads a number that is known only when the program runs."""
 
 
-class Shapeless(Frozen):
-    """Raised if the shape of a result would depend on numbers."""
-
-
-def frozen(what: str, kind: type[Frozen] = Frozen) -> Frozen:
+def frozen(what: str) -> Frozen:
     """The error for a forbidden operation, with the user's line."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
-    return kind(f"{what}; at {_line(frame)}")
+    return Frozen(f"{what}; at {_line(frame.f_code.co_filename, frame.f_lineno)}")
 
 
 def refusing(what: str) -> Callable[..., Any]:
@@ -125,15 +121,10 @@ def defined_at(function: Any) -> str:
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     if code is None:
         return repr(function)
-    name, line = code.co_filename, code.co_firstlineno
-    return f"at {name}:{line}: {getline(name, line).strip()}"
+    return f"at {_line(code.co_filename, code.co_firstlineno)}"
 
 
-def _line(frame: Any) -> str:
-    return _text_of(frame.f_code.co_filename, frame.f_lineno)
-
-
-def _text_of(name: str, line: int) -> str:
+def _line(name: str, line: int) -> str:
     return f"{name}:{line}: {getline(name, line).strip()}"
 
 
@@ -228,7 +219,7 @@ def _line_of_the_draw(run: Callable[[], Any], of_arrays: list[Any]) -> str:
         sys.setprofile(others[1])
         sys.settrace(others[0])
     found += [places[-1]] * (drawn() != before)
-    return _text_of(*found[0]) if found else ""
+    return _line(*found[0]) if found else ""
 
 
 # ---------------------------------------------------------------------------------------------------------------------

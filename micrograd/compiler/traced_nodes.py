@@ -67,7 +67,24 @@ def _refusing(what: str) -> Callable[..., Any]:
     return refuse
 
 
-class Traced:
+class Recorded:
+    """Mixin of what records a trace: a row of the table, and no closure."""
+
+    __slots__ = ()
+
+    def _plain(self, x: Any) -> Any:
+        return x  # `_used` refuses operators that are redefined
+
+    def _own(self, g: Any, _taken: set[int]) -> Any:
+        return self._as_node(g)  # type: ignore[attr-defined]
+
+    def _record(self, row: Row, *history: Any) -> None:
+        if isinstance(row, Closure):
+            raise frozen(OWN_OP.format(row.name))
+        super()._record(row, *history)  # type: ignore[misc]
+
+
+class Traced(Recorded):
     """A node whose numbers cannot be read, and are not there yet."""
 
     __slots__ = ()
@@ -94,20 +111,9 @@ class Traced:
     def __getattr__(self, name: str) -> Any:
         return _of_source(self, name)
 
-    def _own(self, g: Any, _taken: set[int]) -> Any:
-        return self._as_node(g)
-
-    def _plain(self, x: Any) -> Any:
-        return x  # `_used` refuses operators that are redefined
-
     def _as_node(self, g: Any) -> Any:
         """A gradient asked for inside the function, as a node."""
         return g if is_traced(g) else traced_value(g)
-
-    def _record(self, row: Row, *history: Any) -> None:
-        if isinstance(row, Closure):
-            raise frozen(OWN_OP.format(row.name))
-        super()._record(row, *history)  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}{' of a trace that has ended' * has_ended(self)}>"
@@ -181,7 +187,7 @@ for _name in ["__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "_
     setattr(TracedTensor, _name, _refusing(WRITE.format("a Tensor")))
 
 
-class TracedNode(ArrayNode):
+class TracedNode(Recorded, ArrayNode):
     """The node of a traced Tensor: the walk treats Symbols as it does arrays."""
 
     __slots__ = ()
@@ -191,14 +197,6 @@ class TracedNode(ArrayNode):
         """The Tensor of this node, or a new one if that no longer exists."""
         tensor = self._handle()
         return traced_tensor(self) if tensor is None else tensor
-
-    _own: Any = Traced._own
-    _plain: Any = Traced._plain
-
-    def _record(self, row: Row, *history: Any) -> None:
-        if isinstance(row, Closure):
-            raise frozen(OWN_OP.format(row.name))
-        super()._record(row, *history)
 
     def _as_node(self, g: Any) -> Any:
         return g if is_traced(g) else traced_tensor(new_node(g))

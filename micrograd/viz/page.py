@@ -26,10 +26,10 @@ from .text import clean
 
 @dataclass
 class Page:
-    """A self-contained HTML document, with a static fallback: `picture` (MIME type, bytes) and its text, `words`."""
+    """A self-contained HTML document, with a static fallback: `picture`, an SVG document, and its text, `words`."""
 
     html: str
-    picture: tuple[str, bytes]
+    picture: str
     words: str
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -53,7 +53,7 @@ class Page:
         page = self.html.replace("&", "&amp;").replace("'", "&#39;")  # `"` needs no escape here, and JSON is full of it
         frame = f"<iframe srcdoc='{page}' title=\"{html.escape(self.words.splitlines()[0])}\""
         style = "width: 100%; height: 0; border: 0; display: block"
-        return f'<div>{image(*self.picture, self.words)}{frame} style="{style}"></iframe></div>'
+        return f'<div>{image(self.picture, self.words)}{frame} style="{style}"></iframe></div>'
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Svg:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
-        return bundle(image("image/svg+xml", self.svg.encode(), self.words), self.words, include, exclude)
+        return bundle(image(self.svg, self.words), self.words, include, exclude)
 
 
 def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -84,9 +84,9 @@ def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) ->
     return {kind: kinds[kind] for kind in kinds if (not include or kind in include) and kind not in (exclude or ())}
 
 
-def image(kind: str, picture: bytes, words: str, style: str = "max-width: 100%") -> str:
-    """An `<img>` with the picture embedded as a data URI, and `words` as its alternative text."""
-    source = f"data:{kind};base64,{base64.b64encode(picture).decode()}"
+def image(svg: str, words: str, style: str = "max-width: 100%") -> str:
+    """An `<img>` with the SVG document embedded as a data URI, and `words` as its alternative text."""
+    source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
     return f'<img alt="{html.escape(words)}" style="{style}" src="{source}">'
 
 

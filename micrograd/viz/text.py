@@ -39,10 +39,8 @@ def columns(c: str) -> int:
     return 0 if unicodedata.combining(c) or c in "\u200d\ufe0f" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
 
 
-def text_width(text: str, size: float, *, mono: bool = False, bold: bool = False) -> float:
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
     """Estimated width of a text, in the unit of `size`; errs on the wide side."""
-    if mono:
-        return sum(map(columns, text)) * size * 0.62
     return sum(map(_em, text)) * size * (1.08 if bold else 1.0)
 
 

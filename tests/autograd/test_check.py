@@ -56,11 +56,6 @@ def test_an_error_of_the_second_order_alone_is_found():
 
 
 def test_an_error_of_the_third_order_is_found_when_asked_for():
-    wrong = Row("slope", lambda a: a, lambda g, _out, _a: g * 1.001)
-    second = Row("6x", lambda a: 6 * a, lambda g, _out, _a: g * wrong(Value(6.0, requires_grad=False) + 0 * _a))
-    first = Row("3x^2", lambda a: 3 * a * a, lambda g, _out, a: g * second(a))
-    row = Row("cube", lambda a: a**3, lambda g, _out, a: g * first(a))
-    assert gradcheck(row, 0.5, order=2)
     assert gradcheck(lambda x: x**3, 0.5, order=5)
     third = Row("6x", lambda a: 6 * a, lambda g, _out, _a: g * 6.001)
     first = Row("3x^2", lambda a: 3 * a * a, lambda g, _out, a: g * third(a))

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from tensor_helpers import WRITES
 
 from micrograd import Value, compile, enable_grad, grad, gradient, nn, no_grad, optim
 from micrograd.autograd.lazy_mode import LazyTensor, LazyValue, _readers, lazy, realize
@@ -73,21 +74,14 @@ def test_a_reshape_waits_also_where_a_length_is_left_to_numpy():
     assert x.grad.tolist() == [8.0 * n for n in range(6)]
 
 
-def test_a_chain_of_100_000_is_computed_without_recursion():
-    y = x = Value(1.0)
+def test_a_chain_of_100_000_is_computed_and_goes_without_recursion():
+    y = unasked = x = Value(1.0)
     with lazy():
         for _ in range(100_000):
-            y = y + 1
+            y, unasked = y + 1, unasked + 1
+    del unasked
     y.backward()
     assert (y.data, x.grad) == (100_001.0, 1.0)
-
-
-def test_a_chain_that_nobody_asks_for_goes_without_recursion():
-    y = Value(1.0)
-    with lazy():
-        for _ in range(100_000):
-            y = y + 1
-    del y
 
 
 def test_no_grad_counts_where_the_expression_stands():
@@ -129,28 +123,21 @@ def compiled_steps(x):
 
 
 CHANGES = {
-    "data =": lambda x: setattr(x, "data", x.data + 3.0),
-    "data -=": lambda x: setattr(x, "data", x.data * 5 - 1),
+    "other data": lambda x: setattr(x, "data", x.data + 3.0),
     "freezing": lambda x: setattr(x, "requires_grad", not x.requires_grad),
     "load_state_dict": load,
     "a step": step,
     "compiled steps": compiled_steps,
 }
-WRITES = {
+IN_PLACE = WRITES | {
     "+=": lambda x: x.__iadd__(1),
     "*=": lambda x: x.__imul__(5),
     "**=": lambda x: x.__ipow__(3),
-    "zero_": lambda x: x.zero_(),
-    "fill_": lambda x: x.fill_(7),
     "copy_": lambda x: x.copy_(Tensor([5.0, 6.0])),
     "x[0] =": lambda x: x.__setitem__(0, 9.0),
     "x[0] +=": lambda x: x.__setitem__(0, x[0] + 9.0),
     "a view": lambda x: x[:1].zero_(),
     "a view of a view": lambda x: x.reshape(2, 1)[1].fill_(3.0),
-    "what shares its memory": lambda x: x.detach().zero_(),
-    "data[0] =": lambda x: x.data.__setitem__(0, 9.0),
-    "data *=": lambda x: np.multiply(x.data, 3, out=x.data),
-    "numpy()": lambda x: x.detach().numpy().fill(4.0),
     "data of a view": lambda x: x[1:].data.fill(4.0),
 }
 
@@ -171,7 +158,7 @@ def changed(kind, change, node, requires_grad, mode):
 
 @pytest.mark.parametrize(
     ("kind", "change"),
-    [*((Value, name) for name in CHANGES), *((Tensor, name) for name in CHANGES | WRITES)],
+    [*((Value, name) for name in CHANGES), *((Tensor, name) for name in CHANGES | IN_PLACE)],
     ids=lambda x: getattr(x, "__name__", x),
 )
 @pytest.mark.parametrize("requires_grad", [True, False], ids=["tracked", "constant"])
@@ -181,7 +168,7 @@ def test_what_is_pending_is_computed_before_what_it_reads_changes(kind, change, 
         return  # of leaves alone
     if not requires_grad and change in ("a step", "compiled steps"):
         return
-    run = lambda mode: changed(kind, (CHANGES | WRITES)[change], node, requires_grad, mode)  # noqa: E731
+    run = lambda mode: changed(kind, (CHANGES | IN_PLACE)[change], node, requires_grad, mode)  # noqa: E731
     try:
         expected = run(nullcontext)
     except RuntimeError as error:  # the eager pass refuses it: so does the lazy one
@@ -271,14 +258,6 @@ def test_an_operand_that_was_only_looked_at_in_between_does_not_raise():
     assert y.tolist() == [2, 4]
     assert np.isnan(z.data)
     assert kept.requires_grad
-
-
-def test_a_mistake_raises_when_it_is_computed_and_again():
-    with lazy():
-        y = Tensor(A) + Tensor(np.ones(3))
-    for _ in range(2):
-        with pytest.raises(ValueError, match="broadcast"):
-            realize(y)
 
 
 class Twice(nn.Module):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -52,56 +53,55 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # its own affair
-@pytest.mark.parametrize("outer", ["grad", "jacfwd", "hessian", "jvp"])
-@pytest.mark.parametrize("inner", ["grad", "jacfwd", "vjp", "jvp", "hvp"])
-def test_nestings_of_arrays_are_those_of_torch_func(outer: str, inner: str, way: Callable):
-    for f in ARRAYS:
-        compare(f, outer, inner, way)
+OURS = SimpleNamespace(
+    functions=micrograd, array=np.array,
+    grad=lambda f, x: gradient(f)(x), jac=lambda f, x: jacobian(f)(x), hessian=lambda f, x: hessian(f)(x),
+    vjp=lambda f, x, g: vjp(f, x)[1](g), jvp=lambda f, x, v: jvp(f, (x,), (v,))[1], hvp=lambda f, x, v: hvp(f)(x, v),
+)  # fmt: skip
 
 
-def compare(f: Callable, outer: str, inner: str, way: Callable) -> None:
-    """Is one derivative inside of another what PyTorch says?"""
+def torchs() -> SimpleNamespace:
+    """The same by PyTorch."""
     torch = pytest.importorskip("torch")
-    func, A, V = torch.func, np.array([0.3, -1.2, 0.8]), np.array([1.0, 0.5, -2.0])
+    func = torch.func
+    return SimpleNamespace(
+        functions=torch, array=lambda a: torch.tensor(a, dtype=torch.float64), way=lambda f: f,
+        grad=lambda f, x: func.grad(f)(x), jac=lambda f, x: func.jacrev(f)(x), hessian=lambda f, x: func.hessian(f)(x),
+        vjp=lambda f, x, g: func.vjp(f, x)[1](g)[0], jvp=lambda f, x, v: func.jvp(f, (x,), (v,))[1],
+        hvp=lambda f, x, v: func.jvp(func.grad(f), (x,), (v,))[1],
+    )  # fmt: skip
 
-    def ours(x: Any) -> Any:
-        h = way(lambda y: f(x, y, micrograd))
-        found = {
-            "grad": lambda: gradient(h)(A),
-            "jacfwd": lambda: jacobian(way(lambda y: y * h(y)))(A),
-            "vjp": lambda: vjp(h, x * 2)[1](1.0 * x[0]),
-            "jvp": lambda: jvp(h, (A,), (x,))[1],
-            "hvp": lambda: hvp(h)(A, x),
-        }
-        return (found[inner]() ** 2).sum()
 
-    def theirs(x: Any) -> Any:
-        a = torch.tensor(A)
-        h = lambda y: f(x, y, torch)  # noqa: E731
-        found = {
-            "grad": lambda: func.grad(h)(a),
-            "jacfwd": lambda: func.jacrev(lambda y: y * h(y))(a),
-            "vjp": lambda: func.vjp(h, x * 2)[1](1.0 * x[0])[0],
-            "jvp": lambda: func.jvp(h, (a,), (x,))[1],
-            "hvp": lambda: func.jvp(func.grad(h), (a,), (x,))[1],
-        }
-        return (found[inner]() ** 2).sum()
+INNER: dict[str, Callable] = {  # a derivative of h, which depends on x too
+    "grad": lambda of, h, a, x: of.grad(h, a),
+    "jacfwd": lambda of, h, a, x: of.jac(lambda y: y * h(y), a),
+    "vjp": lambda of, h, a, x: of.vjp(h, x * 2, 1.0 * x[0]),
+    "jvp": lambda of, h, a, x: of.jvp(h, a, x),
+    "hvp": lambda of, h, a, x: of.hvp(h, a, x),
+}
+OUTER: dict[str, Callable] = {
+    "grad": lambda of, f, x: of.grad(f, x),
+    "jacfwd": lambda of, f, x: of.jac(f, x),
+    "hessian": lambda of, f, x: of.hessian(f, x),
+    "jvp": lambda of, f, x: of.jvp(f, x, of.array([1.0, 0.5, -2.0])),
+}
 
-    t = torch.tensor(A + 0.5)
-    expected = {
-        "grad": lambda: func.grad(theirs)(t),
-        "jacfwd": lambda: func.jacrev(theirs)(t),
-        "hessian": lambda: func.hessian(theirs)(t),
-        "jvp": lambda: func.jvp(theirs, (t,), (torch.tensor(V),))[1],
-    }
-    found = {
-        "grad": lambda: gradient(ours)(A + 0.5),
-        "jacfwd": lambda: jacobian(ours)(A + 0.5),
-        "hessian": lambda: hessian(ours)(A + 0.5),
-        "jvp": lambda: jvp(ours, (A + 0.5,), (V,))[1],
-    }
-    np.testing.assert_allclose(found[outer](), expected[outer]().numpy(), rtol=1e-9, atol=1e-10)
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # its own affair
+@pytest.mark.parametrize("outer", OUTER)
+@pytest.mark.parametrize("inner", INNER)
+def test_nestings_of_arrays_are_those_of_torch_func(outer: str, inner: str, way: Callable):
+    def nested(f: Callable, of: SimpleNamespace) -> Any:
+        a = of.array([0.3, -1.2, 0.8])
+
+        def of_x(x: Any) -> Any:
+            return (INNER[inner](of, of.way(lambda y: f(x, y, of.functions)), a, x) ** 2).sum()
+
+        return OUTER[outer](of, of_x, a + 0.5)
+
+    ours = SimpleNamespace(**vars(OURS), way=way)
+    for f in ARRAYS:
+        np.testing.assert_allclose(nested(f, ours), nested(f, torchs()).numpy(), rtol=1e-9, atol=1e-10)
 
 
 def test_numbers_and_arrays_meet_in_a_function_that_is_differentiated(way: Callable):

@@ -1,6 +1,5 @@
 """A page in real headless Chromium: open it, use it as people do, and ask what it said and whom it called."""
 
-import base64
 import json
 import os
 from functools import cache
@@ -99,6 +98,12 @@ class Page:
         """The script's `return`; elements and plain data travel both ways."""
         return self.driver.execute_script(script, *arguments)
 
+    def text(self, selector: str) -> str:
+        return self.run("return document.querySelector(arguments[0]).textContent", selector)
+
+    def count(self, selector: str) -> int:
+        return self.run("return document.querySelectorAll(arguments[0]).length", selector)
+
     def wait(self, condition: str, seconds: float = 10) -> Any:
         """Until this JavaScript expression is true; gives its value."""
         return WebDriverWait(self.driver, seconds, 0.02).until(lambda _: self.run(f"return {condition}"), condition)
@@ -118,13 +123,6 @@ class Page:
             for name in reversed(held):
                 chain.key_up(_key(name))
             chain.perform()
-
-    def screenshot(self, path: Path | None = None, *, whole: bool = False) -> bytes:
-        """What is in the viewport, or the `whole` page, as PNG; written to `path` too, where one is given."""
-        shot = base64.b64decode(self.cdp("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
-        if path is not None:
-            path.write_bytes(shot)
-        return shot
 
     def axe(self) -> list[str]:
         """What axe-core has against the page as it is now, a line for each element."""

@@ -1,20 +1,8 @@
 """An array that was chosen, as large grids: letters on the axes, arcs over the word, the gradient beside it."""
 
-import numpy as np
-import pytest
-
-from micrograd import Tensor, softmax
-from micrograd.viz import player
+from drawn_graphs import attended
 
 from .test_player import card
-
-
-def attention(word="anna", named=True):
-    rng = np.random.default_rng(0)
-    x = Tensor(rng.normal(size=(len(word), 3)), requires_grad=True, label="x")
-    a = softmax(x @ x.T, axis=-1)
-    a.label = "attention"
-    return a, player(((a @ x) ** 2).sum(), names={x: word} if named else None).html
 
 
 def choose(page, name):
@@ -22,7 +10,7 @@ def choose(page, name):
 
 
 def test_a_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
-    page.open(attention()[1], width=1280, height=720, reduced_motion=True)
+    page.open(attended()[1], width=1280, height=720, reduced_motion=True)
     choose(page, "attention")
     shown = page.run(
         "return [...document.querySelectorAll('.grid')].map(e => [e.closest('figure').firstChild.textContent,"
@@ -39,18 +27,8 @@ def test_a_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
     assert page.axe() == []
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-def test_attention_with_letters_opens_without_a_click(page, width, dark):
-    page.open(attention("charlie")[1], width=width, height=720, dark=dark, reduced_motion=True)
+def test_attention_with_letters_opens_without_a_click_on_a_phone(page):
+    page.open(attended("charlie")[1], width=390, height=720, dark=True, reduced_motion=True)
     cells = "return [...document.querySelectorAll('.grid .cell')].map(e => e.getBoundingClientRect().width)"
     assert min(page.run(cells)) >= 14
-    words = "return [...document.querySelectorAll('.grid .letter')].map(t => t.textContent).join('')"
-    assert page.run(words) == "charlie" * 2
     assert page.axe() == []
-
-
-def test_a_word_that_fits_no_axis_is_refused():
-    x = Tensor(np.ones((4, 3)), requires_grad=True)
-    for word in ("emma!", 4, ""):
-        with pytest.raises(ValueError, match="one letter for each place of an axis"):
-            player(x.sum(), names={x: word})

@@ -5,16 +5,14 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import NO_JAX
 
 import micrograd
 from micrograd import Tensor, Value
-
-NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
 
 
 @NO_JAX

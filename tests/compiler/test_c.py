@@ -1,4 +1,4 @@
-"""The C back end: each op, its source, its cache of libraries, and what it says when it cannot."""
+"""The C back end: its source, its cache of libraries, and what it says when it cannot."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from compile_helpers import IN_C, same
 import micrograd
 from micrograd import Tensor, Value, nn
 from micrograd.compiler.backends import c, libraries
+from micrograd.compiler.graph import Graph
+from micrograd.compiler.lowered import Lowered, Read
 from micrograd.optim import Adam
 
 
@@ -86,6 +88,17 @@ def test_arrays_may_lie_elsewhere_in_each_call_and_in_any_order():
     x = np.arange(24.0).reshape(4, 6)
     for part in (x, x[:, ::-1], x.copy(), x[::-1], np.asfortranarray(x), x, np.stack([x, x], 2)[..., 0]):
         np.testing.assert_array_equal(f(part).data, (part * 2.0).sum(0))
+
+
+@needs_compiler
+def test_of_elements_that_are_set_more_than_once_the_last_in_the_order_of_the_index_stays():
+    """A loop over the axes in the order of the memory would set them in another one."""
+    graph = Graph()
+    a, b = (graph.input(name, shape, np.dtype(float)) for name, shape in (("a", (3,)), ("b", (9, 7))))
+    index = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+    program = Lowered(("a", "b"), (Read("a", "a"), Read("b", "b")), [graph.make("setitem", (a, index, b.T[:3, :3]))])
+    given = np.zeros(3), np.arange(63.0).reshape(9, 7)
+    np.testing.assert_array_equal(c.compile(program)(*given), program.run(*given))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -154,21 +154,6 @@ def test_a_step_that_differs_changes_nothing():
     assert repr(optimizer.state_dict()) == before[1]
 
 
-def test_what_is_refused_is_refused_and_draws_nothing():
-    state = random.getstate()
-    f = micrograd.compile(lambda x: x * random.random(), check=True)
-    with pytest.raises(RuntimeError, match="cannot draw random numbers"):
-        f(1.0)
-    assert state == random.getstate()
-
-
-def test_the_history_of_a_checked_result_is_whole():
-    w = Tensor([1.0, 2.0], requires_grad=True)
-    f = micrograd.compile(lambda x: (w * x).sum(), check=True)
-    f(np.array([3.0, 4.0])).backward()
-    np.testing.assert_array_equal(w.grad, [3.0, 4.0])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Where it holds
 
@@ -205,14 +190,6 @@ def test_samples_are_checked_one_by_one():
     k[0] = 2.0
     with pytest.raises(RuntimeError, match=r"for \[0\] of result\[0\]"):
         f(X, 2.0)
-
-
-def test_as_a_decorator_it_takes_settings():
-    @micrograd.compile(check=True, scalars=True)
-    def total(xs: Any) -> Any:
-        return sum(xs)
-
-    assert total(np.array([1.0, 2.0])).data == 3.0
 
 
 def test_retrace_reads_the_constants_of_a_step_and_of_a_program_of_floats_again():

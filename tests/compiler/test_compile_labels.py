@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import JAX, eager_step
 
 import micrograd
 from micrograd import Tensor, Value, gradient, nn
 from micrograd import functional as F
 from micrograd.optim import SGD, Adam
 
-JAX = pytest.param("jax", marks=pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed"))
 X = np.random.default_rng(0).normal(size=(4, 3))
 W = Tensor(np.random.default_rng(1).normal(size=(3, 3)), requires_grad=True)
 EMBEDDING = nn.Embedding(3, 2)
@@ -125,17 +125,11 @@ def test_a_label_that_is_trained_is_checked_as_it_is_now(how: Any, backend: str)
         def loss(xs: Any, ws: Any = ws, label: Any = label) -> Any:
             return F.bce_with_logits([sum(w * x for w, x in zip(ws, xs, strict=True)), ws[0] * xs[1]], [label, 1.0])
 
-        def step(xs: Any, loss: Any = loss, optimizer: Any = optimizer) -> Any:
-            optimizer.zero_grad()
-            found = loss(xs)
-            found.backward()
-            optimizer.step()
-            return found
-
-        step = micrograd.compile(loss, update=optimizer, backend=backend) if compiled else step
-        losses = [step(xs).data]
+        whole = micrograd.compile(loss, update=optimizer, backend=backend)
+        step = (lambda xs, f=whole: f(xs).data) if compiled else partial(eager_step, loss, optimizer)
+        losses = [step(xs)]
         while label.data <= 1:
-            losses.append(step(xs).data)
+            losses.append(step(xs))
         before = [p.data for p in optimizer.params], repr(optimizer.state_dict())
         answers.append((losses, words(step, xs)[:30], before[0]))
         assert ([p.data for p in optimizer.params], repr(optimizer.state_dict())) == before

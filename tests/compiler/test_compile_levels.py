@@ -8,20 +8,23 @@ import os
 import random
 import tracemalloc
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import BACKENDS, near
+from compile_helpers import BACKENDS, near, with_gradients
+from demo_helpers import demo_module
 
 import micrograd
 from micrograd import Value
+from micrograd import functional as F
 from micrograd.compiler import build, vectorize
 from micrograd.compiler.lowered import Lowered
 from micrograd.compiler.vectorize import NormalForm
 from micrograd.nn import MLP
 from micrograd.optim import SGD
+from micrograd.scalars.passes import topological
 
 
 def matrix(rng: random.Random, rows: int, columns: int) -> list[list[Value]]:
@@ -32,66 +35,19 @@ def linear(x: list[Any], weights: list[list[Value]]) -> list[Any]:
     return [sum(w * a for w, a in zip(row, x, strict=True)) for row in weights]
 
 
-def greatest(xs: list[Any]) -> Any:
-    top = xs[0]
-    for x in xs[1:]:
-        top = top.maximum(x)
-    return top.detach()
-
-
-def softmax(xs: list[Any]) -> list[Any]:
-    top = greatest(xs)
-    powers = [(x - top).exp() for x in xs]
-    total = sum(powers)
-    return [p / total for p in powers]
-
-
-class Attention:
-    """A language model in scalars, as small as can be: each word looks back at those before it."""
-
-    def __init__(self, words: int, width: int, heads: int):
-        rng = random.Random(0)
-        self.width, self.heads = width, heads
-        self.words, self.out = matrix(rng, words, width), matrix(rng, words, width)
-        self.q, self.k, self.v = (matrix(rng, width, width) for _ in range(3))
-
-    def parameters(self) -> list[Value]:
-        return [p for rows in (self.words, self.out, self.q, self.k, self.v) for row in rows for p in row]
-
-    def loss(self, text: list[int]) -> Any:
-        keys, values, losses = [], [], []
-        for word, after in pairwise(text):
-            x = self.words[word]
-            x = [a * (sum(b * b for b in x) / len(x) + 1e-5) ** -0.5 for a in x]
-            keys.append(linear(x, self.k))
-            values.append(linear(x, self.v))
-            seen = self.look(linear(x, self.q), keys, values)
-            scores = softmax(linear([a + b for a, b in zip(x, seen, strict=True)], self.out))
-            losses.append(-scores[after].log())
-        return sum(losses) / len(losses)
-
-    def look(self, query: list[Any], keys: list[Any], values: list[Any]) -> list[Any]:
-        seen: list[Any] = []
-        for head in range(self.heads):
-            here = range(head * self.width // self.heads, (head + 1) * self.width // self.heads)
-            shares = softmax([sum(query[j] * key[j] for j in here) for key in keys])
-            seen += [sum(s * v[j] for s, v in zip(shares, values, strict=True)) for j in here]
-        return seen
+def small_gpt() -> Any:
+    """The demo's language model in scalars, as small as can be: each letter looks back at those before it."""
+    rng, model = random.Random(0), demo_module("microgpt").ValueGPT(width=4, heads=2, layers=1)
+    for p in model.parameters():
+        p.data = rng.gauss(0, 0.5)
+    return model
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_attention_in_scalars_is_the_same_compiled(backend: str):
-    model = Attention(words=5, width=4, heads=2)
-    text = [0, 3, 1, 4, 2, 2, 0, 1]
-    found = micrograd.compile(lambda: model.loss(text), backend=backend)()
-    found.backward()
-    grads = [p.grad for p in model.parameters()]
-    for p in model.parameters():
-        p.grad = 0
-    eager = model.loss(text)
-    eager.backward()
-    assert near(found.data, eager.data)
-    assert near(grads, [p.grad for p in model.parameters()])
+    model = small_gpt()
+    f, params = micrograd.compile(model.loss, backend=backend), model.parameters()
+    assert near(with_gradients(f, params, name="anna"), with_gradients(model.loss, params, "anna"))
 
 
 def test_vectorized_goes_from_a_program_to_one_that_computes_the_same(monkeypatch: pytest.MonkeyPatch):
@@ -103,13 +59,12 @@ def test_vectorized_goes_from_a_program_to_one_that_computes_the_same(monkeypatc
         return arrays
 
     monkeypatch.setattr(build, "vectorized", vectorized)
-    model, text = Attention(words=5, width=4, heads=2), [0, 3, 1, 4, 2]
-    micrograd.compile(lambda: model.loss(text), backend="numpy")()
+    model = small_gpt()
+    micrograd.compile(model.loss, backend="numpy")(name="anna")
     (_, ((of_numbers,), _)), (nodes, ((of_arrays,), (gradient,))) = found
-    eager = model.loss(text)
-    eager.backward()
-    assert near([of_numbers, of_arrays], [eager.data, eager.data])
-    assert near(gradient.tolist(), [node.grad for node in nodes])
+    expected = with_gradients(model.loss, nodes, "anna")
+    assert near(of_numbers, expected[0])
+    assert near([of_arrays, *gradient.tolist()], expected)
 
 
 def test_a_long_chain_stays_straight_python():
@@ -130,13 +85,13 @@ def test_what_stands_side_by_side_becomes_arrays():
     assert f.source.count("np.sin") == 1
 
 
-def bytes_held(model: Attention, text: list[int]) -> int:
+def bytes_held(model: Any) -> int:
     """What stays in memory of one trace and one run."""
-    f = micrograd.compile(lambda: model.loss(text))
+    f = micrograd.compile(model.loss)
     gc.collect()
     tracemalloc.start()
     try:
-        f()
+        f(name="annabella")
         return tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
@@ -147,8 +102,9 @@ def test_a_compiled_program_keeps_little_of_what_it_was_built_from():
 
     That table doubles by megabytes now and then, in whichever test names the one string too many.
     """
-    model = Attention(words=5, width=8, heads=2)
-    assert any(bytes_held(model, [0, 3, 1, 4, 2, 2, 0, 1] * 2) < 150 * 16_085 for _ in range(2))  # bytes a node
+    model = small_gpt()
+    nodes = len(topological([model.loss("annabella")]))
+    assert any(bytes_held(model) < 150 * nodes for _ in range(2))
 
 
 def test_building_leaves_the_garbage_collector_as_it_was():
@@ -196,8 +152,7 @@ def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(r
         return sum(x.tanh() for row in table for x in row)
 
     f = micrograd.compile(loss, backend="numpy")
-    assert near(f().data, loss().data)
-    assert near(micrograd.grad(f(), xs[0] + ws[0]), micrograd.grad(loss(), xs[0] + ws[0]))
+    assert near(with_gradients(f, xs[0] + ws[0]), with_gradients(loss, xs[0] + ws[0]))
     assert f.source.count(" @ ") <= 6
 
 
@@ -205,26 +160,18 @@ def test_the_exponentials_of_lists_of_all_lengths_are_one_operation():
     """The greatest of a longer list takes more steps to find: the shorter lists wait."""
     rng = random.Random(5)
     lists = [[Value(rng.gauss(0, 1)) for _ in range(n)] for n in range(1, 9)]
-    loss = lambda: -sum(softmax(xs)[-1].log() for xs in lists)  # noqa: E731
-    loss().backward()
-    eager = [x.grad for xs in lists for x in xs]
-    for xs in lists:
-        for x in xs:
-            x.grad = 0
-    f = micrograd.compile(loss, backend="numpy")
-    f().backward()
-    assert near(f().data, loss().data)
-    assert near([x.grad for xs in lists for x in xs], eager)
+    loss = lambda: -sum(F.softmax(xs)[-1].log() for xs in lists)  # noqa: E731
+    f, params = micrograd.compile(loss, backend="numpy"), [*chain.from_iterable(lists)]
+    assert near(with_gradients(f, params), with_gradients(loss, params))
     assert f.source.count("np.exp(") == 1
 
 
 def test_attention_over_more_lengths_takes_no_more_products():
-    """Each word looks back at one more word than the last: the shorter sums are filled up with zeros."""
-    model = Attention(words=14, width=8, heads=2)
-    products = []
-    for words in (7, 14):
-        f = micrograd.compile(lambda text=[*range(words)]: model.loss(text), backend="numpy")
-        assert near(f().data, model.loss([*range(words)]).data)
+    """Each letter looks back at one more than the last: the shorter sums are filled up with zeros."""
+    model, products = small_gpt(), []
+    f = micrograd.compile(model.loss, backend="numpy")
+    for name in ("diana", "christopher"):
+        assert near(f(name=name).data, model.loss(name).data)
         products.append(sum(x.op == "matmul" for x in f.lowered.steps))
     assert products[0] == products[1]
 

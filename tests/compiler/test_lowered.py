@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compile_helpers import same, with_gradients
 
 import micrograd
 from micrograd import Tensor, nn
 from micrograd.compiler import backends, lowered
-from micrograd.compiler.lowered import Lowered, evaluate, reader, symbols_in
+from micrograd.compiler.lowered import Lowered
 from micrograd.functional import cross_entropy
 from micrograd.optim import SGD
 
@@ -19,7 +20,7 @@ FOLDER = Path(backends.__file__).parent
 
 
 class Interpreter:
-    """A back end of a few lines: it runs the steps one by one."""
+    """A back end that runs the steps one by one; the guide has one that does so by itself."""
 
     def __init__(self, version: int = lowered.VERSION, lacking: str = ""):
         self.VERSION = version
@@ -39,21 +40,9 @@ class Run:
 
     def __init__(self, program: Lowered):
         self.program = program
-        self.read = reader(program)
 
     def __call__(self, *given: Any) -> Any:
-        inputs = [x for x in self.program.steps if x.op == "input"]
-        found = dict(zip(inputs, self.read(*given), strict=True))
-        for x in self.program.steps:
-            if x.op != "input":
-                found[x] = evaluate(x.op, filled(x.args, found), dict(x.named))
-        return filled(self.program.outputs, found)
-
-
-def filled(tree: Any, found: Any) -> Any:
-    if isinstance(tree, (tuple, list)):
-        return type(tree)(filled(x, found) for x in tree)
-    return found[tree] if symbols_in(tree) else tree
+        return self.program.run(*given)
 
 
 @pytest.fixture
@@ -84,14 +73,7 @@ def test_a_registered_back_end_runs_a_model_and_its_gradients_as_eager_mode_does
     loss = lambda x, y: cross_entropy(model(x), y)  # noqa: E731
     x, y = np.random.default_rng(0).normal(size=(5, 3)), np.array([0, 1, 1, 0, 1])
     f = micrograd.compile(loss, backend="steps")
-    found = f(x, y)
-    found.backward()
-    grads = [p.grad for p in model.parameters()]
-    model.zero_grad()
-    loss(x, y).backward()
-    np.testing.assert_allclose(found.item(), loss(x, y).item(), rtol=1e-14)
-    for a, p in zip(grads, model.parameters(), strict=True):
-        np.testing.assert_allclose(a, p.grad, rtol=1e-12)
+    same(*(with_gradients(call, model.parameters(), x, y) for call in (f, loss)))
     assert f.source == "step by step"
     assert f.lowered in mine.compiled
 

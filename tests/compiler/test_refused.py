@@ -20,7 +20,7 @@ import pytest
 from function_helpers import Cube
 
 import micrograd
-from micrograd import Tensor, Value, draw_dot, grad, nn, no_grad, value_and_grad, where
+from micrograd import Tensor, Value, draw_dot, grad, nn, no_grad, where
 from micrograd.engine.value import Node
 from micrograd.optim import SGD, Adam, LambdaLR, StepLR, clip_grad_norm
 
@@ -367,16 +367,6 @@ def test_a_trace_that_ends_in_one_thread_leaves_grad_refusing_in_another():
 # What may be written in place of it
 
 
-def test_dropout_in_use_can_be_compiled():
-    model = nn.Sequential(nn.Dropout(0.5)).eval()
-    assert micrograd.compile(lambda x: model(x))(np.ones(3)).data.tolist() == [1.0] * 3
-
-
-def test_where_takes_the_place_of_an_if():
-    f = value_and_grad(micrograd.compile(lambda x: where(x > 0, x * x, -x)))
-    assert [f(3.0), f(-3.0)] == [(9.0, 6.0), (3.0, -1.0)]
-
-
 def test_a_parameter_may_be_compared_for_where():
     w, t = Value(2.0), Tensor([1.0, 5.0], requires_grad=True)
     number = micrograd.compile(lambda x: where(w > x, w, x))
@@ -398,18 +388,6 @@ def test_a_gradient_by_a_parameter_inside_is_a_constant_without_a_graph(create_g
     out = micrograd.compile(f)(2.0)
     out.backward()
     assert (out.data, w.grad) == (36.0, expected)
-
-
-def test_a_recurrent_network_takes_and_returns_its_state():
-    w = nn.Linear(2, 2)
-
-    def step(h: Any, x: Any) -> Any:
-        return (w(x) + h).tanh()
-
-    f, h, hs = micrograd.compile(step), np.zeros(2), np.zeros(2)
-    for x in np.eye(2):
-        h, hs = f(h, x).data, step(Tensor(hs), Tensor(x)).data
-    np.testing.assert_allclose(h, hs, rtol=1e-12)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -495,20 +473,6 @@ def test_a_node_in_an_object_that_is_given_by_keyword_is_refused():
     with pytest.raises(RuntimeError, match="cannot leave a node in the attribute 'h' of Holder"):
         micrograd.compile(lambda x, state=None: [setattr(state, "h", state.h * x), x][1])(2.0, state=state)
     assert state.h.data == 0.0
-
-
-def test_a_state_that_a_training_step_moves_on_is_refused():
-    w, mean = Value(1.0), Holder()
-
-    def loss(x: Any) -> Any:
-        mean.h = mean.h * 0.9 + w * 0.1
-        return mean.h * x
-
-    step = micrograd.compile(loss, update=SGD([w], lr=0.1))
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match="cannot leave a node in the attribute 'h' of Holder"):
-            step(1.0)
-    assert (mean.h.data, w.data) == (0.0, 1.0)
 
 
 def test_what_is_changed_without_nodes_stays():

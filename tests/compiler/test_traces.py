@@ -150,25 +150,6 @@ def test_a_program_without_gradients_is_another_one():
     assert f.cache_info().misses == 2
 
 
-class Noisy(nn.Module):
-    """What adds a number in training, and nothing in use."""
-
-    def __call__(self, x: Any) -> Any:
-        return x + 10.0 if self.training else x
-
-
-def test_train_and_eval_are_two_programs():
-    model = nn.Sequential(nn.Linear(2, 2, rng=np.random.default_rng(0)), Noisy())
-    f = micrograd.compile(lambda x: model(x))
-    x, found, expected = np.array([[1.0, 2.0], [3.0, 5.0]]), [], []
-    for mode in (True, False, True, False):
-        model.train(mode)
-        found.append(f(x).data)
-        expected.append(model(Tensor(x)).data)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert not np.allclose(found[0], found[1])
-
-
 def test_running_statistics_are_refused_in_training_and_read_in_use():
     model = nn.Sequential(nn.Linear(2, 2, rng=np.random.default_rng(0)), nn.BatchNorm1d(2)).eval()
     f, x = micrograd.compile(lambda x: model(x)), np.array([[1.0, 2.0], [3.0, 5.0]])
@@ -179,27 +160,6 @@ def test_running_statistics_are_refused_in_training_and_read_in_use():
     model(Tensor(x))  # the running ones move
     model.eval()
     np.testing.assert_allclose(f(x).data, model(Tensor(x)).data, rtol=1e-12)
-
-
-def test_compiled_methods_of_one_object_have_their_own_programs():
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            self.layer = nn.Linear(3, 2, rng=np.random.default_rng(0))
-
-        @micrograd.compile
-        def total(self, x: Any) -> Any:
-            return self.layer(x).sum()
-
-        @micrograd.compile
-        def mean(self, x: Any) -> Any:
-            return self.layer(x).mean()
-
-    model = Model()
-    outer = micrograd.compile(lambda x: model.total(x) + 1)
-    for i in range(6):
-        for f in (model.total, model.mean, outer):
-            f(np.ones((1 + i % 2, 3)))
-    assert [f.cache_info().misses for f in (model.total, model.mean, outer)] == [2, 2, 2]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -293,15 +253,6 @@ def test_an_attribute_that_an_argument_lacks_is_an_error():
     assert f(x).data == 2.0
     with pytest.raises(AttributeError, match="times"):
         f(Value(1.0))
-
-
-def test_a_node_in_an_attribute_of_a_node_is_watched():
-    w: Any = Value(2.0)
-    w.times = 3
-    f = micrograd.compile(lambda x: w * x * w.times)
-    assert f(1.0).data == 6.0
-    w.times = Value(4.0)
-    assert f(1.0).data == 8.0
 
 
 def test_the_parameters_that_are_not_frozen_are_watched():

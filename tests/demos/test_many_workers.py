@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from demo_helpers import check_that_it_names_what_is_missing, demo_module
+from demo_helpers import demo_module
 
 from micrograd.nn.saving import load
 
@@ -182,24 +182,6 @@ def test_a_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypat
     assert same_bits(load(tmp_path / demo.FILE), before)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--workers", "0"], "--workers must be above 0, found 0"),
-        (["--limit", "nan"], "--limit must be above 0, found nan"),
-        (["--shards", "-1"], "--shards must be above 0, found -1"),
-        (["--width", "30"], "--width must be a multiple of --heads, 4; found 30"),
-        (["--workers", "1", "--batch", "3", "--shards", "4"], "A batch of 3 names is too small"),
-        (["--workers", "2", "--shards", "3"], "3 shards cannot be dealt to 2 workers evenly"),
-        (["--resume"], "there is no run to resume in "),
-    ],
-)
-def test_what_cannot_be_is_said_in_one_sentence(arguments, message, tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        demo.main([*arguments, "--out", str(tmp_path)])
-    assert message in f"{stop.value.code} {capsys.readouterr().err}"
-
-
 def test_a_worker_that_fails_ends_the_job(tmp_path):
     (tmp_path / demo.FILE).write_bytes(b"")
     code = f"import sys; sys.path.insert(0, {str(DEMO.parent)!r}); import many_workers as demo; "
@@ -216,12 +198,6 @@ def test_an_mpi_that_would_hang_when_a_worker_fails_is_refused():
     done = subprocess.run([sys.executable, str(DEMO)], capture_output=True, text=True, timeout=LIMIT, env=environment)
     assert (done.returncode, done.stdout) == (1, "")
     assert "mpiexec -n 4 python -m mpi4py demos/many_workers.py" in done.stderr
-
-
-@pytest.mark.parametrize("package", ["names", "micrograd"])
-def test_a_missing_package_is_named_with_the_command_that_installs_it(package, monkeypatch, capfd):
-    monkeypatch.delitem(sys.modules, "microgpt")
-    check_that_it_names_what_is_missing(DEMO, package, monkeypatch, capfd)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

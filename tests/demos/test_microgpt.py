@@ -225,50 +225,11 @@ def test_the_player_folds_the_loss_of_a_name_by_block_head_and_neuron(tmp_path):
 # What cannot be
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--steps", "0"], "--steps must be above 0, found 0"),
-        (["--temperature", "nan"], "--temperature must be above 0, found nan"),
-        (["--seed", "-1"], "--seed must be above 0, found -1"),
-        (["--width", "18"], "--width must be 2, 3, 4 ... times --heads, 4; found 18"),
-        (["--width", "4"], "--width must be 2, 3, 4 ... times --heads, 4; found 4"),
-        (["--engine", "steam"], "invalid choice: 'steam'"),
-        (["--devices", "2"], "--devices is for --engine jax, found --engine tensor"),
-        (["--engine", "jax", "--devices", "3"], "--batch must be a multiple of --devices, found 32 names for 3"),
-        (["--resume"], "there is no run to resume in "),
-    ],
-)
-def test_wrong_options_are_refused_in_one_sentence(arguments, message, tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        gpt.main([*arguments, "--out", str(tmp_path)])
-    assert message in capsys.readouterr().err
-
-
 def test_a_file_that_holds_something_else_is_no_run(tmp_path, capsys):
     save({"weight": np.zeros(3)}, tmp_path / gpt.FILE)
     with pytest.raises(SystemExit):
         gpt.main(["--resume", "--out", str(tmp_path)])
     assert "there is no run to resume" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--out", "--player"])
-def test_a_folder_that_cannot_be_made_is_said_before_learning(option, tmp_path):
-    (tmp_path / "file").write_text("a file")
-    with pytest.raises(SystemExit, match=r"Nothing can be left in .*file.* Choose another folder"):
-        gpt.main(["--out", str(tmp_path), option, str(tmp_path / "file" / "page.html")])
-
-
-@pytest.mark.parametrize("package", ["names", "tqdm", "micrograd"])
-def test_a_missing_package_is_named_with_the_command_that_installs_it(package):
-    path = str(ROOT / "demos" / "microgpt.py")
-    code = f"import runpy, sys; sys.modules[{package!r}] = None; runpy.run_path({path!r}, run_name='__main__')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    assert done.returncode == 1
-    install = "." if package == "micrograd" else package
-    assert done.stderr.strip() == f"This demo needs {package}, which is not installed here: pip install {install}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

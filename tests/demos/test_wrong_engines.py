@@ -160,58 +160,5 @@ def test_the_right_line_and_an_expression_that_exposes_nothing_are_wrong(number,
     assert "that is how the line reads in the right engine" in said("25.5", number, wrong.right)
     expected = "✓" if wrong.right in (engines.START, engines.KEEP) else "✗ both engines agree"
     assert said("25.3", number, "a", {"a": 2.0}).startswith(expected)
-    others = {other.line for other in WRONG} - {wrong.line}
+    others = sorted({other.line for other in WRONG} - {wrong.line})[number % 7 :: 7]  # every line with some engine
     assert all(said("25.4", number, line).startswith("✗ line ") for line in others)
-
-
-def of(words):
-    """The number of the engine whose mistake is described like this."""
-    (number,) = [number for number, wrong in enumerate(WRONG) if words in wrong.says]
-    return number
-
-
-E, P = {"a": 2.0, "b": 5.0}, "squares alone, whose n is 2"
-ANSWERS = [
-    ("25.1", ("a * b", {"a": 3.0, "b": 3.0}), "and with others they do not. Are yours equal, 0, 1 or 2?"),
-    ("25.1", ("a + b", E), "the mistake is in an operation that is not used here"),
-    ("25.1", ("(a * b) + a", E), "with 2 operations; 1 can do it. What can you leave out?"),
-    ("25.1", ("a * b", [2.0, 5.0]), "give each name a number, as in {'a': 2.0, 'b': 3.0}; found the list"),
-    ("25.1", (3.0, E), "write the expression as a text, as in 'a * b'; found the float"),
-    ("25.1", ("a * b", {"a": 2.0}), "b has no number: give one for each name"),
-    ("25.1", ("a * b", {"a": "2", "b": 3.0}), "a number is needed here; found the str '2'"),
-    ("25.2", ("a * b", E), "Use a result once more, or a number twice"),
-    ("25.2", ("c = a + b; c * c", E), "with 2 operations; 1 can do it"),
-    ("25.3", (of(P), "a**2", {"a": 3.0}), "though the mistake is near"),
-    ("25.3", (of(P), "a * b", E), "the mistake is in an operation that is not used here"),
-    ("25.3", (of("too early"), "a + b", E), "Use a result once more"),
-    ("25.3", (of("gate is open at 0"), "a.relu()", {"a": 1.0}), "with others they do not"),
-    ("25.3", (None, "a + b", E), "your name comes first, as a text; found None"),
-    ("25.3", ("a + b", E), "answer as in the original cell, (NAME, 'a + b', {'a': 2.0, 'b': 3.0})"),
-    ("25.3", ("", "a + b", E), "your name comes first"),
-    ("25.4", (of(P), 114), "line 114 serves all operations alike, and your engine is wrong in one"),
-    ("25.4", (of(P), 64), "line 64 is in __mul__, which a**3 does not use, and this is wrong too, with a = 2"),
-    ("25.4", (of(P), 72), "line 72 is right, and the mistake is near: look at the other lines of __pow__"),
-    ("25.4", (of("result begins"), 64), "line 64 is in __mul__, which a does not use"),
-    ("25.4", (of("rules are swapped"), 59), "line 59 is in __add__, which a * b does not use"),
-    ("25.4", (of("counts once"), 59), "line 59 of __add__ is right: which other line runs when you compute a + a?"),
-    ("25.4", (of(P), 3), "3 is not the number of a line of code in the class Value"),
-    ("25.4", (of(P), 73.5), "73.5 is not the number of a line of code"),
-    ("25.4", (of(P), 10**9), "is not the number of a line of code"),
-    ("25.4", (of(P), float("nan")), "is not the number of a line of code"),
-    ("25.4", (of(P), "73"), "a number is needed here; found the str '73'"),
-    ("25.5", (of(P), "return Value(a**n, (self, lambda g: g * 3 * a ** (n - 1)))"), "your engine says"),
-    ("25.5", (of(P), "return Value(a**n"), "in line 73 this is not Python"),
-    ("25.5", (of(P), "return Value(a**n, (self, lambda g: z))"), "raises"),
-    ("25.5", (of(P), "pass"), "raises"),
-    ("25.5", (of(P), 73), "write the line as a text; found the int 73"),
-]
-
-
-@pytest.mark.parametrize(("name", "answer", "hint"), ANSWERS)
-def test_a_wrong_answer_gets_a_hint_at_its_mistake(name, answer, hint, said):
-    assert hint in said(name, *answer)
-
-
-def test_another_line_that_computes_the_same_is_right(said):
-    same = "return Value(a**n, (self, lambda g: 2 * a ** (n - 1) * g))"
-    assert said("25.5", of(P), same) == "✓ right"

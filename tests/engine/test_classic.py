@@ -1,87 +1,20 @@
 """The promise to be a drop-in: scripts in the style of lectures on the classic package run unchanged.
 
-Their numbers are compared with those of `Reference`, an engine written here in that style: closures, a set of
-operands, a recursive topological order.
+Their numbers are compared with those of `demos/one_page.py`, an engine of 100 lines in that style.
 """
 
 import math
 import random
-from itertools import pairwise
 
 import pytest
+from demo_helpers import demo_module
 from graphviz import Digraph
 
+from micrograd import nn
 from micrograd.engine import Value
 from micrograd.nn import MLP, Layer, Module, Neuron
 
-
-class Reference:
-    """A scalar engine in the classic style, for comparison."""
-
-    def __init__(self, data, _children=(), _op=""):
-        self.data = data
-        self.grad = 0
-        self._backward = lambda: None
-        self._prev = set(_children)
-        self._op = _op
-
-    def _derived(self, data, operands, op, slopes):
-        out = Reference(data, operands, op)
-
-        def _backward():
-            for operand, slope in zip(operands, slopes, strict=True):
-                operand.grad += slope * out.grad
-
-        out._backward = _backward
-        return out
-
-    def __add__(self, other):
-        other = other if isinstance(other, Reference) else Reference(other)
-        return self._derived(self.data + other.data, (self, other), "+", (1, 1))
-
-    def __mul__(self, other):
-        other = other if isinstance(other, Reference) else Reference(other)
-        return self._derived(self.data * other.data, (self, other), "*", (other.data, self.data))
-
-    def __pow__(self, n):
-        return self._derived(self.data**n, (self,), f"**{n}", (n * self.data ** (n - 1),))
-
-    def relu(self):
-        return self._derived(max(self.data, 0.0), (self,), "ReLU", (float(self.data > 0),))
-
-    def tanh(self):
-        t = math.tanh(self.data)
-        return self._derived(t, (self,), "tanh", (1 - t * t,))
-
-    def exp(self):
-        e = math.exp(self.data)
-        return self._derived(e, (self,), "exp", (e,))
-
-    def backward(self):
-        self.grad = 1
-        for node in reversed(topological(self)):
-            node._backward()
-
-    def __neg__(self):
-        return self * -1
-
-    def __radd__(self, other):
-        return self + other
-
-    def __sub__(self, other):
-        return self + (-other)
-
-    def __rsub__(self, other):
-        return other + (-self)
-
-    def __rmul__(self, other):
-        return self * other
-
-    def __truediv__(self, other):
-        return self * other**-1
-
-    def __rtruediv__(self, other):
-        return other * self**-1
+page = demo_module("one_page")
 
 
 def topological(root):
@@ -143,7 +76,7 @@ SCRIPTS = [sanity, long_one, neuron_by_hand]
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_expressions_have_the_classic_numbers(script):
     ours, our_leaves = script(Value)
-    classic, classic_leaves = script(Reference)
+    classic, classic_leaves = script(page.Value)
     ours.backward()
     classic.backward()
     assert ours.data == pytest.approx(classic.data, rel=1e-12)
@@ -161,53 +94,8 @@ def test_a_walk_by_hand_over_closures_gives_what_backward_gives(script):
     assert [v.grad for v in leaves] == pytest.approx([v.grad for v in same_leaves], rel=1e-13)
 
 
-def test_closures_called_one_by_one_fill_grads_as_in_the_lecture():
-    a, b = Value(2.0, label="a"), Value(-3.0, label="b")
-    c = a * b
-    d = c.tanh()
-    d.grad = 1.0
-    d._backward()
-    assert c.grad == pytest.approx(1 - d.data**2)
-    assert a.grad == 0
-    c._backward()
-    assert (a.grad, b.grad) == (b.data * c.grad, a.data * c.grad)
-    a._backward()  # a leaf has one too, which does nothing
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Ops from outside, whose derivative is a closure
-
-
-def test_a_subclass_adds_ops_with_closures():
-    class MyValue(Value):
-        def cube(self):
-            out = MyValue(self.data**3, (self,), "cube")
-
-            def _backward():
-                self.grad += 3 * self.data**2 * out.grad
-
-            out._backward = _backward
-            return out
-
-        def times(self, other):
-            out = MyValue(self.data * other.data, (self, other), "times")
-
-            def _backward():
-                self.grad += other.data * out.grad
-                other.grad += self.data * out.grad
-
-            out._backward = _backward
-            return out
-
-    x, y = MyValue(2.0), MyValue(5.0)
-    out = ((x * 3).cube().times(y) + x.cube()).tanh() + x.times(x)
-    assert isinstance(out, MyValue)
-    rx, ry = Reference(2.0), Reference(5.0)
-    expected = ((rx * 3) ** 3 * ry + rx**3).tanh() + rx * rx
-    out.backward()
-    expected.backward()
-    assert out.data == pytest.approx(expected.data)
-    assert (x.grad, y.grad) == pytest.approx((rx.grad, ry.grad), abs=1e-12)
 
 
 def test_a_method_of_value_may_be_replaced(monkeypatch):
@@ -225,7 +113,7 @@ def test_a_method_of_value_may_be_replaced(monkeypatch):
         return out
 
     monkeypatch.setattr(Value, "tanh", tanh)
-    x, rx = Value(0.7), Reference(0.7)
+    x, rx = Value(0.7), page.Value(0.7)
     out, expected = (x * x + x).tanh() * x, (rx * rx + rx).tanh() * rx
     out.backward()
     expected.backward()
@@ -301,29 +189,12 @@ def test_the_drawing_cell_draws():
 # Networks
 
 
-def forward(weights, x):
-    """A ReLU network of References, from weights as `model_of` gives them."""
-    for i, layer in enumerate(weights):
-        x = [sum((wi * xi for wi, xi in zip(w, x, strict=True)), b) for w, b in layer]
-        x = x if i == len(weights) - 1 else [n.relu() for n in x]
-    return x
-
-
-def model_of(sizes):
-    """Weights drawn as the classic package draws them."""
-    return [
-        [([Reference(random.uniform(-1, 1)) for _ in range(nin)], Reference(0)) for _ in range(nout)]
-        for nin, nout in pairwise(sizes)
-    ]
-
-
-def test_a_training_loop_takes_the_classic_path():
+def losses_of(networks):
+    """A lecture's training loop, with the MLP of the package or of the page."""
     xs = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
     ys = [1.0, -1.0, -1.0, 1.0]
-
     random.seed(42)
-    n = MLP(3, [4, 4, 1])
-    ours = []
+    n = networks.MLP(3, [4, 4, 1])
     for _ in range(20):
         ypred = [n(x) for x in xs]
         loss = sum((yout - ygt) ** 2 for ygt, yout in zip(ys, ypred, strict=True))
@@ -332,22 +203,11 @@ def test_a_training_loop_takes_the_classic_path():
         loss.backward()
         for p in n.parameters():
             p.data += -0.01 * p.grad
-        ours.append(loss.data)
+        yield loss.data
 
-    random.seed(42)
-    weights = model_of([3, 4, 4, 1])
-    parameters = [p for layer in weights for w, b in layer for p in [*w, b]]
-    classic = []
-    for _ in range(20):
-        ypred = [forward(weights, [Reference(xi) for xi in x])[0] for x in xs]
-        loss = sum((yout - ygt) ** 2 for ygt, yout in zip(ys, ypred, strict=True))
-        for p in parameters:
-            p.grad = 0.0
-        loss.backward()
-        for p in parameters:
-            p.data += -0.01 * p.grad
-        classic.append(loss.data)
 
+def test_a_training_loop_takes_the_classic_path():
+    ours, classic = list(losses_of(nn)), list(losses_of(page))
     assert ours[0] == classic[0]  # the forward pass in the same order
     assert ours == pytest.approx(classic, rel=1e-12)  # gradients may be summed in another
     assert ours[-1] < ours[0]

@@ -13,8 +13,17 @@ import pytest
 
 from micrograd import Value, backward, detect_anomaly, enable_grad, grad, no_grad
 
+try:
+    import numpy as np
+except ModuleNotFoundError:  # the engine needs none
+    np = None
+
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge]
+# What NumPy calls numbers counts as numbers, where there is a NumPy.
+NUMPYS = [getattr(np, name)(3) for name in ("float64", "float32", "int64", "uint8")] if np else []
+
+
 over_arithmetic = pytest.mark.parametrize("op", ARITHMETIC)
 over_comparisons = pytest.mark.parametrize("op", COMPARISONS)
 
@@ -29,10 +38,12 @@ class Labelled(Value):
 # Making one
 
 
-@pytest.mark.parametrize("data", [3, 3.0, -0.0, inf, Fraction(3, 4)], ids=repr)
+@pytest.mark.parametrize("data", [3, 3.0, -0.0, inf, Fraction(3, 4), *NUMPYS], ids=repr)
 def test_data_is_a_plain_float(data):
-    assert type(Value(data).data) is float
-    assert Value(data).data == float(data)
+    assigned = Value(1.0)
+    assigned.data = data
+    for x in (Value(data), assigned):
+        assert (type(x.data), x.data) == (float, float(data))
 
 
 def test_a_fresh_value_is_a_leaf_that_requires_a_gradient_and_has_none_yet():
@@ -62,25 +73,12 @@ def test_any_attribute_may_be_set():
     assert (x.label, x.note) == ("x", [1, 2])
 
 
-def test_what_is_assigned_to_data_becomes_a_float():
-    x = Value(1.0)
-    x.data = Fraction(1, 2)
-    assert type(x.data) is float
-
-
-def test_a_refused_assignment_leaves_the_data_alone():
-    x = Value(1.0)
-    with pytest.raises(TypeError):
-        x.data = "2"
-    assert x.data == 1.0
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Arithmetic
 
 
 @over_arithmetic
-@pytest.mark.parametrize("other", [3, 3.0, 49, True, Fraction(3, 2)], ids=repr)
+@pytest.mark.parametrize("other", [3, 3.0, 49, True, Fraction(3, 2), *NUMPYS], ids=repr)
 def test_a_number_may_stand_on_either_side(op, other):
     x = Value(5.0)  # 5 / 49 is not 5 * 49**-1
     for out, wanted in ((op(x, other), op(5.0, float(other))), (op(other, x), op(float(other), 5.0))):
@@ -138,6 +136,7 @@ def test_max_and_min_give_one_of_the_values_itself(pick, index: int):
         (-8.0, Fraction(1, 3), nan),
         (0.0, Fraction(-1, 2), inf),
         (0.0, -1, inf),
+        *[(2.0, number, 8.0) for number in NUMPYS],
     ],
 )
 def test_an_exponent_of_any_real_type_acts_as_its_float(base: float, exponent, out: float):
@@ -164,54 +163,26 @@ def test_a_value_has_no_order_with_what_is_no_number(op, other):
         op(Value(1.0), other)
 
 
-def test_equality_is_identity():
+def test_equality_and_hash_are_identity_so_that_nodes_can_stand_in_sets_and_dicts():
     a, b = Value(1.0), Value(1.0)
     assert a == a
     assert a != b
     assert a != 1.0
-
-
-def test_hash_is_identity_so_that_nodes_can_stand_in_sets_and_dicts():
-    a, b = Value(1.0), Value(1.0)
-    assert len({a, b, a}) == 2
-    seen = {a: "a"}
+    seen = {a: "a", b: "b"}
     a.data = 7.0
-    assert seen[a] == "a"
+    assert (seen[a], seen[b]) == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    ("convert", "wanted"),
-    [
-        (float, -2.75),
-        (int, -2),
-        (round, -3),
-        (lambda v: round(v, 1), -2.8),
-        (bool, True),
-        (abs, 2.75),
-        (math.floor, -3),
-        (math.ceil, -2),
-        (math.fabs, 2.75),
-        (complex, -2.75 + 0j),
-    ],
-)
-def test_a_value_converts_as_its_number_does(convert, wanted):
-    found = convert(Value(-2.75, requires_grad=convert is abs))
-    assert (found.data if isinstance(found, Value) else found) == wanted
+CONVERSIONS = [float, int, round, lambda x: round(x, 1), bool, abs, math.floor, math.ceil, math.fabs, complex]
+FORMATS = [lambda x, spec=spec: format(x, spec) for spec in (".3f", "+.2e", "10.4g", "%", ">8")]
 
 
-@pytest.mark.parametrize(("convert", "kind"), [(float, float), (int, int), (round, int), (bool, bool)])
-def test_conversions_give_plain_numbers(convert, kind: type):
-    assert type(convert(Value(2.5, requires_grad=False))) is kind
-
-
-@pytest.mark.parametrize("data", [0.0, -0.0])
-def test_zero_is_false(data: float):
-    assert not Value(data)
-
-
-@pytest.mark.parametrize("spec", [".3f", "+.2e", "10.4g", "%", ">8"])
-def test_formats_are_those_of_the_number(spec: str):
-    assert format(Value(0.12345), spec) == format(0.12345, spec)
+@pytest.mark.parametrize("convert", CONVERSIONS + FORMATS)
+@pytest.mark.parametrize("number", [-2.75, 0.12345, 0.0, -0.0])
+def test_a_value_converts_as_its_number_does(convert, number: float):
+    found, wanted = convert(Value(number, requires_grad=False)), convert(number)
+    found = found.data if isinstance(found, Value) else found
+    assert (found, type(found)) == (wanted, type(wanted))
 
 
 def test_repr_has_the_classic_form_and_names_the_subclass():
@@ -225,33 +196,15 @@ def test_repr_has_the_classic_form_and_names_the_subclass():
 # Subclasses
 
 
-@pytest.mark.parametrize(
-    "op",
-    [
-        lambda v: v + 1,
-        lambda v: 1 - v,
-        lambda v: v * v,
-        lambda v: 2**v,
-        lambda v: v**2,
-        lambda v: -v,
-        lambda v: v.exp(),
-        lambda v: v.relu(),
-        lambda v: v.maximum(0),
-        lambda v: v.detach(),
-    ],
-)
-def test_ops_on_a_subclass_stay_in_the_subclass(op):
-    assert type(op(Labelled(2.0))) is Labelled
+def test_detach_and_constants_of_a_subclass_are_of_the_subclass():
+    x = Labelled(2.0)
+    assert type(x.detach()) is type((x * 3)._prev[1]) is Labelled
 
 
 @over_arithmetic
 def test_a_subclass_wins_over_value_on_either_side(op):
     a, b = Labelled(2.0), Value(3.0)
     assert type(op(a, b)) is type(op(b, a)) is Labelled
-
-
-def test_constants_of_a_subclass_are_of_the_subclass():
-    assert type((Labelled(2.0) * 3)._prev[1]) is Labelled
 
 
 def test_an_op_does_not_call_the_constructor_of_a_subclass():
@@ -298,12 +251,6 @@ def test_what_comes_of_constants_is_a_constant():
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Wrong inputs
-
-
-def let_go() -> Value:
-    y = Value(2.0) * 3
-    y.backward(retain_graph=False)
-    return y
 
 
 def hooked(result: object) -> None:
@@ -355,9 +302,6 @@ WRONG = [
     (lambda: backward([]), ValueError, ["empty", "root"]),
     (lambda: backward(3.0), TypeError, ["root", "float"]),
     (lambda: backward([x * 2, 3.0]), TypeError, ["root", "float"]),
-    (lambda: let_go().backward(), RuntimeError, ["released", "retain_graph=True"]),
-    (lambda: (let_go() + 1).backward(), RuntimeError, ["released", "retain_graph=True"]),
-    (lambda: let_go()._backward(), RuntimeError, ["released"]),
     # grad
     (lambda: grad(x * 2, 3.0), TypeError, ["input", "float"]),
     (lambda: grad("x", x), TypeError, ["output", "str"]),
@@ -379,3 +323,4 @@ def test_a_wrong_input_raises_the_right_class_and_says_what_to_do(code, error: t
         code()
     assert type(caught.value) is error
     assert [word for word in words if word not in str(caught.value)] == []
+    assert (x.data, x.grad, x.requires_grad, c.data, c.grad) == (3.0, 0, True, 2.0, 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from engine_helpers import PATHS, Boom, raising, square, walking
 from interrupts import ctrl_c as ctrl_c
-from interrupts import interrupted_at
+from interrupts import interrupted_everywhere
 
 from micrograd import Value, detect_anomaly, grad, no_grad
 from micrograd.engine.modes import State, modes_on
@@ -75,22 +75,6 @@ def test_after_a_failed_pass_another_over_the_same_nodes_is_right(bad):
     assert (x.grad, w.grad, y.grad) == (4.0, 12.0, 2.0)
 
 
-def test_a_hook_that_raises_once_may_be_retried():
-    x = Value(3.0)
-    y = x * x
-    failures = [Boom()]
-
-    def hook(g: float) -> None:
-        if failures:
-            raise failures.pop()
-
-    x.register_hook(hook)
-    with pytest.raises(Boom):
-        y.backward()
-    y.backward()
-    assert (x.grad, y.grad) == (6.0, 1.0)
-
-
 class Guarded(Value):
     """A Value whose `.grad` refuses to be set once, as if Ctrl-C came then."""
 
@@ -132,62 +116,47 @@ def test_an_interrupt_in_the_middle_of_the_commit_undoes_it(which: int):
     ],
 )
 def test_an_interrupt_at_any_line_leaves_all_of_the_pass_or_nothing(op, path: str):
-    def fresh() -> tuple[Value, list[Value]]:
+    def fresh() -> tuple[Callable, list[Value]]:
         x, w = Value(3.0), Value(2.0)
         y = x * w
         z = op(y) + y.tanh()
         x.grad, w.grad, y.grad = 1.0, 2.0, 3.0
-        return z, [x, w, y, z]
+        return z.backward, [x, w, y, z]
 
-    def grads(nodes: list[Value]) -> list[float]:
-        return [node.grad for node in nodes]
-
+    nothing = [node.grad for node in fresh()[1]]
     with walking(path):
-        z, nodes = fresh()
-        nothing = grads(nodes)
-        z.backward()
-        everything = grads(nodes)
-        outcomes = []
-        while True:
-            z, nodes = fresh()
-            if not interrupted_at(len(outcomes), z.backward):
-                break
-            outcomes.append(grads(nodes))
+        *outcomes, everything = ([node.grad for node in nodes] for _, nodes in interrupted_everywhere(fresh, 50))
     assert [outcome for outcome in outcomes if outcome not in (nothing, everything)] == []
     assert outcomes.count(nothing) > 50
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_an_interrupt_at_any_line_of_grad_changes_no_grad(path: str):
-    step = 0
+    def fresh() -> tuple[Callable, list[Value]]:
+        x, w = Value(3.0), Value(2.0)
+        y = x * w
+        z = y + y.tanh()
+        x.grad, w.grad, y.grad, z.grad = 1.0, 2.0, 3.0, 4.0
+        return lambda: grad(z, [x, y]), [x, w, y, z]
+
     with walking(path):
-        while True:
-            x, w = Value(3.0), Value(2.0)
-            y = x * w
-            z = y + y.tanh()
-            x.grad, w.grad, y.grad, z.grad = 1.0, 2.0, 3.0, 4.0
-            interrupted = interrupted_at(step, lambda z=z, x=x, y=y: grad(z, [x, y]))
-            assert (x.grad, w.grad, y.grad, z.grad) == (1.0, 2.0, 3.0, 4.0)
-            if not interrupted:
-                break
-            step += 1
-    assert step > 50
+        for _, nodes in interrupted_everywhere(fresh, 50):
+            assert [node.grad for node in nodes] == [1.0, 2.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_after_an_interrupt_at_any_line_a_retry_is_right(path: str):
-    step, interrupted = 0, True
+    def fresh() -> tuple[Callable, Value, Value, Value, Value]:
+        x, w = Value(3.0), Value(2.0)
+        y = x * w
+        z = y + y * x
+        return z.backward, x, w, y, z
+
     with walking(path):
-        while interrupted:
-            x, w = Value(3.0), Value(2.0)
-            y = x * w
-            z = y + y * x
-            interrupted = interrupted_at(step, z.backward)
+        for _, x, w, y, z in interrupted_everywhere(fresh, 50):
             x.grad = w.grad = 0
             z.backward()
             assert (x.grad, w.grad, y.grad) == (2.0 + 12.0, 3.0 + 9.0, 4.0)
-            step += 1
-    assert step > 50
 
 
 def test_an_interrupt_while_a_mode_is_entered_leaves_the_one_around_it_on():

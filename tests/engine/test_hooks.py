@@ -136,16 +136,6 @@ def test_hook_may_return_a_value_in_an_ordinary_pass():
     assert (x.grad, type(x.grad)) == (20.0, float)
 
 
-def test_hooks_of_leaves_run_in_an_order_that_depends_on_the_program_alone():
-    leaves = [Value(float(i)) for i in range(50)]
-    order: list[int] = []
-    for i, leaf in enumerate(leaves):
-        leaf.register_hook(lambda g, i=i: order.append(i))
-    total = sum(leaves)
-    total.backward()
-    assert order in (list(range(50)), list(range(50))[::-1])
-
-
 def test_a_hook_or_a_mode_elsewhere_leaves_a_compiled_pass_its_short_way(monkeypatch: pytest.MonkeyPatch):
     bystander, seen = Value(1.0), []
     handle = bystander.register_hook(seen.append)

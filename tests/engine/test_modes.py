@@ -1,4 +1,4 @@
-"""no_grad, enable_grad and detect_anomaly: on where they should be, and nowhere else."""
+"""no_grad, enable_grad, set_grad_enabled and detect_anomaly: on where they should be, and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from engine_helpers import Boom, recorded
+from engine_helpers import Boom, over_kinds, recorded
 
 from micrograd import Value, detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from micrograd.engine.modes import modes_on
@@ -20,30 +20,37 @@ from micrograd.engine.modes import modes_on
 # ---------------------------------------------------------------------------------------------------------------------
 # no_grad and enable_grad
 
+OFF: dict[str, Callable] = {"no_grad": no_grad, "set_grad_enabled": lambda: set_grad_enabled(False)}
+either_off = pytest.mark.parametrize("off", OFF.values(), ids=OFF)
 
-def test_nothing_is_recorded_inside_no_grad():
-    x = Value(3.0)
+
+@pytest.fixture
+def restored():
+    """Recording is on again after the test, and no mode is left."""
+    before = len(modes_on)
+    yield
+    set_grad_enabled(True)
+    assert len(modes_on) == before
+
+
+@over_kinds
+def test_no_grad_records_no_op_and_leaves_leaves_what_they_are(kind: Callable):
     with no_grad():
+        x = kind(3.0)
         results = [x * 2, 2 * x, x + x, x**2, x.exp(), -x, x.maximum(1), x**x]
     assert [y for y in results if y.requires_grad or y._prev] == []
-
-
-def test_leaves_made_inside_no_grad_are_parameters_all_the_same():
-    with no_grad():
-        x = Value(3.0)
     assert x.requires_grad
 
 
-def test_recording_goes_on_after_an_exception_inside_no_grad():
+def test_no_grad_ends_with_an_exception():
     with pytest.raises(Boom), no_grad():
         raise Boom
     assert recorded()
 
 
-@pytest.mark.parametrize(
-    ("off", "on"), [(no_grad, enable_grad), (lambda: set_grad_enabled(False), lambda: set_grad_enabled(True))]
-)
-def test_modes_nest(off, on):
+@either_off
+@pytest.mark.parametrize("on", [enable_grad, lambda: set_grad_enabled(True)], ids=["enable_grad", "set_grad_enabled"])
+def test_modes_nest(off: Callable, on: Callable):
     found = []
     with off():
         found.append(recorded())
@@ -57,9 +64,9 @@ def test_modes_nest(off, on):
     assert found == [False, True, False, True, False, True]
 
 
-@pytest.mark.parametrize("make", [no_grad, lambda: set_grad_enabled(False)])
-def test_the_same_mode_object_may_be_entered_again_inside_itself(make):
-    mode = make()
+@either_off
+def test_mode_may_be_entered_again_inside_itself(off: Callable):
+    mode = off()
     with mode:
         with mode:
             assert not recorded()
@@ -67,7 +74,7 @@ def test_the_same_mode_object_may_be_entered_again_inside_itself(make):
     assert recorded()
 
 
-def test_a_mode_that_has_ended_costs_nothing_more():
+def test_mode_that_has_ended_costs_nothing_more():
     before = len(modes_on)
     for mode in (no_grad(), enable_grad(), detect_anomaly()):
         with mode, mode:
@@ -75,10 +82,33 @@ def test_a_mode_that_has_ended_costs_nothing_more():
     assert len(modes_on) == before
 
 
+def test_copied_context_keeps_its_mode():
+    with no_grad():
+        context = contextvars.copy_context()
+    assert (context.run(recorded), recorded()) == (False, True)
+
+
+def test_task_that_was_started_inside_no_grad_keeps_it_when_the_block_has_ended():
+    async def child():
+        await asyncio.sleep(0)
+        return recorded(), is_grad_enabled()
+
+    async def main():
+        with no_grad():
+            task = asyncio.create_task(child())
+        return recorded(), await task
+
+    assert asyncio.run(main()) == (True, (False, False))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Around functions
+
+
 @pytest.mark.parametrize(
     "decorate", [no_grad, no_grad(), lambda f: set_grad_enabled(False)(f)], ids=["bare", "called", "set"]
 )
-def test_a_mode_decorates_a_function_and_keeps_its_name_and_result(decorate):
+def test_mode_decorates_a_function_and_keeps_its_name_and_result(decorate: Callable):
     @decorate
     def f(a, *, b):
         """Doc."""
@@ -88,7 +118,7 @@ def test_a_mode_decorates_a_function_and_keeps_its_name_and_result(decorate):
     assert (f.__name__, f.__doc__, recorded()) == ("f", "Doc.", True)
 
 
-def test_a_decorated_method_is_a_method():
+def test_mode_decorates_a_method():
     class Model:
         @no_grad()
         def predict(self):
@@ -114,50 +144,29 @@ def generator(log: list):
         log.append(("closed", recorded()))
 
 
-def test_inside_a_decorated_generator_the_mode_is_on_and_between_its_items_it_is_off():
-    g = generator([])
-    assert (next(g), recorded(), next(g), recorded()) == (False, True, False, True)
-
-
-ACTIONS: dict[str, tuple[Callable, tuple]] = {  # what is done to a generator, and what it notes
-    "send": (lambda g: g.send(7), ("sent", 7, False)),
-    "throw": (lambda g: g.throw(KeyError("k")), ("caught", "'k'", False)),
-    "close": (lambda g: g.close(), ("closed", False)),
-}
-
-
-@pytest.mark.parametrize(("act", "noted"), ACTIONS.values(), ids=ACTIONS)
-def test_decorated_generator_is_sent_thrown_and_closed_inside_the_mode(act: Callable, noted: tuple):
+def test_decorated_generator_runs_inside_the_mode_and_what_is_between_its_items_outside():
     log: list = []
     g = generator(log)
-    next(g)
-    assert not act(g)
-    assert log == [noted]
-    assert recorded()
-
-
-def test_what_a_decorated_generator_does_not_catch_comes_out():
-    g = generator([])
-    next(g)
-    with pytest.raises(OSError, match="disk"):
-        g.throw(OSError("disk"))
-    assert recorded()
-
-
-def test_the_return_value_of_a_decorated_generator_comes_out():
-    log: list = []
-
-    def outer():
-        return (yield from generator(log))
-
-    g = outer()
-    next(g)
+    for step in (next, next, lambda g: g.send(7), lambda g: g.throw(KeyError("k"))):
+        assert (step(g), recorded()) == (False, True)
     with pytest.raises(StopIteration) as stop:
         g.send("stop")
     assert stop.value.value == "done"
+    assert log == [*[("sent", x, False) for x in (None, 7)], ("caught", "'k'", False), ("sent", "stop", False),
+                   ("closed", False)]  # fmt: skip
 
 
-def test_a_decorated_generator_does_not_hold_on_to_what_was_thrown_into_it():
+def test_decorated_generator_that_is_closed_or_fails_ends_inside_the_mode():
+    log: list = []
+    closed, failing = generator(log), generator(log)
+    next(closed), next(failing)
+    closed.close()
+    with pytest.raises(OSError, match="disk"):
+        failing.throw(OSError("disk"))
+    assert (log, recorded()) == ([("closed", False)] * 2, True)
+
+
+def test_decorated_generator_does_not_hold_on_to_what_was_thrown_into_it():
     @no_grad()
     def patient():
         while True:
@@ -176,7 +185,7 @@ def test_a_decorated_generator_does_not_hold_on_to_what_was_thrown_into_it():
         gc.enable()
 
 
-def test_a_generator_that_is_decorated_may_enable_what_is_off_outside():
+def test_decorated_generator_may_enable_what_is_off_outside():
     @enable_grad()
     def items():
         yield recorded()
@@ -186,93 +195,121 @@ def test_a_generator_that_is_decorated_may_enable_what_is_off_outside():
         assert (list(items()), recorded()) == ([True, True], False)
 
 
-def test_a_decorated_coroutine_is_off_while_others_run():
+def test_decorated_coroutine_is_off_while_others_run():
     found = []
 
-    @no_grad()
-    async def quiet(turn):
+    async def turns(name: str):
         for _ in range(3):
-            found.append(("quiet", recorded()))
-            await turn()
-        return "done"
-
-    async def loud(turn):
-        for _ in range(3):
-            found.append(("loud", recorded()))
-            await turn()
+            found.append((name, recorded()))
+            await asyncio.sleep(0)
+        return name
 
     async def main():
-        return await asyncio.gather(quiet(lambda: asyncio.sleep(0)), loud(lambda: asyncio.sleep(0)))
+        @no_grad()
+        async def quiet():
+            return await turns("quiet")
 
-    assert asyncio.run(main()) == ["done", None]
+        return await asyncio.gather(quiet(), turns("loud"))
+
+    assert asyncio.run(main()) == ["quiet", "loud"]
     assert found == [("quiet", False), ("loud", True)] * 3
 
 
-def test_tasks_that_interleave_keep_their_modes_apart():
-    async def task(mode, wanted: bool) -> bool:
-        right = True
-        for _ in range(5):
-            with mode:
-                await asyncio.sleep(0)
-                right = right and recorded() is wanted
-            await asyncio.sleep(0)
-            right = right and recorded()
-        return right
-
-    async def main():
-        return await asyncio.gather(task(no_grad(), False), task(enable_grad(), True), task(no_grad(), False))
-
-    assert asyncio.run(main()) == [True, True, True]
-
-
-def test_a_task_that_was_started_inside_no_grad_keeps_it_when_the_block_has_ended():
-    async def child():
-        await asyncio.sleep(0)
-        return recorded(), is_grad_enabled()
-
-    async def main():
-        with no_grad():
-            task = asyncio.create_task(child())
-        return recorded(), await task
-
-    assert asyncio.run(main()) == (True, (False, False))
-
-
-def test_a_copied_context_keeps_its_mode():
-    with no_grad():
-        context = contextvars.copy_context()
-    assert (context.run(recorded), recorded()) == (False, True)
-
-
-def test_a_thread_does_not_see_the_modes_of_another():
-    inside, asked = threading.Event(), threading.Event()
-    found = {}
-
-    def quiet():
-        with no_grad():
-            inside.set()
-            asked.wait(10)
-            found["quiet"] = recorded()
-
-    def loud():
-        inside.wait(10)
-        found["loud"] = recorded()
-        asked.set()
-
-    threads = [threading.Thread(target=run) for run in (quiet, loud)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {"quiet": False, "loud": True}
-
-
-def test_an_async_generator_is_refused_with_a_hint():
+def test_decorated_async_generator_is_refused_with_a_hint():
     async def items():
         yield 1
 
     with pytest.raises(TypeError, match=r"with no_grad\(\)"):
         no_grad(items)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# set_grad_enabled: at once, too
+
+
+def test_set_grad_enabled_acts_at_once_until_the_next_call(restored: None):
+    set_grad_enabled(False)
+    off = recorded()
+    set_grad_enabled(True)
+    assert (off, recorded()) == (False, True)
+
+
+def test_set_grad_enabled_restores_off_where_a_call_had_turned_it_off(restored: None):
+    set_grad_enabled(False)
+    with set_grad_enabled(True):
+        inside = recorded()
+    assert (inside, recorded()) == (True, False)
+
+
+def test_set_grad_enabled_ends_with_the_block_around_it():
+    with no_grad():
+        set_grad_enabled(True)
+        inside = recorded()
+    with enable_grad():
+        set_grad_enabled(False)
+    assert (inside, recorded()) == (True, True)
+
+
+def test_set_grad_enabled_that_is_entered_late_ends_no_block_around_it(restored: None):
+    mode = set_grad_enabled(False)
+    with enable_grad():
+        with mode:
+            assert not recorded()
+        assert recorded()
+    assert not recorded()
+
+
+def test_set_grad_enabled_a_thousand_times_piles_nothing_up(restored: None):
+    before = len(modes_on)
+    with no_grad():
+        for i in range(1000):
+            set_grad_enabled(i % 2 == 0)
+        assert len(modes_on) == before + 1
+
+
+def test_set_grad_enabled_ends_nothing_that_was_not_entered(restored: None):
+    set_grad_enabled(False)
+    with pytest.raises(RuntimeError, match="without having been entered"):
+        no_grad().__exit__()
+
+
+def test_set_grad_enabled_acts_in_its_own_thread_alone(restored: None):
+    found = {}
+    mode = set_grad_enabled(False)
+
+    def run():
+        found["at first"] = recorded()
+        with mode:
+            found["inside"] = recorded()
+        found["after"] = recorded()
+        set_grad_enabled(False)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found == {"at first": True, "inside": False, "after": True}
+    assert not recorded()
+    set_grad_enabled(True)
+    assert recorded()
+
+
+def test_set_grad_enabled_acts_in_its_own_task_alone():
+    async def task(wanted: bool) -> bool:
+        set_grad_enabled(wanted)
+        await asyncio.sleep(0)
+        return recorded() is wanted
+
+    async def main():
+        return [*await asyncio.gather(task(False), task(True), task(False)), recorded()]
+
+    assert asyncio.run(main()) == [True, True, True, True]
+
+
+@pytest.mark.parametrize("wrong", [0, None, "off", recorded])
+def test_set_grad_enabled_takes_a_bool(wrong: object):
+    with pytest.raises(TypeError, match="True or False"):
+        set_grad_enabled(wrong)  # type: ignore[arg-type]
+    assert recorded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

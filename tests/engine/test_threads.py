@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
-from engine_helpers import at_once
+from engine_helpers import Boom, at_once, raising
 
 from micrograd import Value, backward, grad, no_grad
 from micrograd.engine import walk
@@ -24,33 +25,52 @@ def many(f: Callable[[], object]) -> Callable[[], None]:
     return job
 
 
-def test_totals_are_exact_where_threads_share_leaves():
-    leaves = [Value(float(i)) for i in range(20)]
+def closure(x: Value) -> Value:
+    """An op of the user's own, whose slope is 6."""
+    out = Value(9.0, (x,), "mine")
 
-    def step() -> None:
-        sum(leaf * 3 for leaf in leaves).backward()
+    def _backward() -> None:
+        x.grad += 6 * out.grad
 
-    at_once(*[many(step)] * THREADS)
-    assert [leaf.grad for leaf in leaves] == [3.0 * THREADS * PASSES] * 20
-
-
-def test_totals_are_exact_where_threads_walk_the_very_same_graph():
-    x, w = Value(3.0), Value(2.0)
-    shared = x * w
-    y = shared
-    for _ in range(20):
-        y = y + shared
-    at_once(*[many(y.backward)] * THREADS)
-    assert (x.grad, w.grad) == (42.0 * THREADS * PASSES, 63.0 * THREADS * PASSES)
+    out._backward = _backward
+    return out
 
 
-def test_inner_grads_are_those_of_one_whole_pass():
+def failing(x: Value) -> None:
+    y = x * 7
+    y.register_hook(raising(Boom()))
+    with pytest.raises(Boom):
+        y.backward()
+
+
+def hooks_that_come_and_go(x: Value) -> None:
+    other = Value(1.0)
+    handle = other.register_hook(lambda g: g * 10)
+    (other * 2).backward()
+    handle.remove()
+    assert other.grad == 20.0
+
+
+def many_paths(x: Value) -> Value:
+    inner = x * 2
+    return sum([inner] * 20)
+
+
+# What threads do to a leaf at the same time, and what all of it adds to its gradient, once each
+TOTALS: dict[str, tuple[Callable[[Value], list[Callable]], float]] = {
+    "a leaf in graphs of their own": (lambda x: [lambda: (x * 3).backward()] * THREADS, 3.0 * THREADS),
+    "the very same graph": (lambda x: [many_paths(x).backward] * THREADS, 40.0 * THREADS),
+    "hand-written closures": (lambda x: [closure(x).backward] * 2 + [(x * 5).backward], 17.0),
+    "others that fail": (lambda x: [(x * 5).backward, partial(failing, x), (x * 5).backward], 10.0),
+    "hooks that come and go": (lambda x: [(x * 2).backward] + [partial(hooks_that_come_and_go, x)] * 2, 2.0),
+}
+
+
+@pytest.mark.parametrize(("jobs", "total"), TOTALS.values(), ids=TOTALS)
+def test_totals_are_exact_where_threads_share(jobs: Callable[[Value], list[Callable]], total: float):
     x = Value(3.0)
-    shared = x * 2
-    one, other = sum([shared] * 10), sum([shared] * 7)
-    at_once(many(one.backward), many(other.backward))
-    assert shared.grad in (10.0, 7.0)
-    assert x.grad == 2 * (10.0 + 7.0) * PASSES
+    at_once(*map(many, jobs(x)))
+    assert x.grad == total * PASSES
 
 
 def test_totals_are_exact_where_roots_are_walked_from_different_sides():
@@ -63,49 +83,13 @@ def test_totals_are_exact_where_roots_are_walked_from_different_sides():
     assert x.grad == (10.0 + 2.0 + 12.0) * PASSES
 
 
-def test_totals_are_exact_with_hand_written_closures():
+def test_inner_grads_are_those_of_one_whole_pass():
     x = Value(3.0)
-    out = Value(9.0, (x,), "square")
-
-    def _backward() -> None:
-        x.grad += 2 * x.data * out.grad
-
-    out._backward = _backward
-    y = x * 5
-    at_once(many(out.backward), many(out.backward), many(y.backward))
-    assert x.grad == (6.0 + 6.0 + 5.0) * PASSES
-
-
-def test_totals_are_exact_while_other_threads_fail():
-    x = Value(3.0)
-    good, bad = x * 5, x * 7
-
-    def hook(g: float) -> None:
-        raise KeyError
-
-    bad.register_hook(hook)
-
-    def failing() -> None:
-        with pytest.raises(KeyError):
-            bad.backward()
-
-    at_once(many(good.backward), many(failing), many(good.backward))
-    assert x.grad == 10.0 * PASSES
-
-
-def test_hooks_may_come_and_go_while_other_threads_walk():
-    x = Value(3.0)
-    y = x * 2
-
-    def come_and_go() -> None:
-        other = Value(1.0)
-        handle = other.register_hook(lambda g: g * 10)
-        (other * 2).backward()
-        handle.remove()
-        assert other.grad == 20.0
-
-    at_once(many(y.backward), many(come_and_go), many(come_and_go))
-    assert x.grad == 2.0 * PASSES
+    shared = x * 2
+    one, other = sum([shared] * 10), sum([shared] * 7)
+    at_once(many(one.backward), many(other.backward))
+    assert shared.grad in (10.0, 7.0)
+    assert x.grad == 2 * (10.0 + 7.0) * PASSES
 
 
 def test_a_hook_runs_once_for_each_pass():

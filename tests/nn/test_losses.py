@@ -60,13 +60,13 @@ def test_hinge_is_bit_equal_to_the_classic_loop():
     assert F.hinge(values(numbers), targets).data == sum(losses).data / 4
 
 
-def test_mse_is_the_mean_of_squared_differences_and_targets_may_be_values():
-    outputs, targets = values([3.0, 1.0]), [Value(1.0), 4.0]
+@both
+def test_mse_is_the_mean_of_squared_differences_and_targets_may_require_a_gradient(kind):
+    outputs, targets = kind([3.0, 1.0]), kind([1.0, 4.0])
     loss = F.mse(outputs, targets)
     loss.backward()
-    assert loss.data == 6.5
-    assert [o.grad for o in outputs] == [2.0, -3.0]
-    assert targets[0].grad == -2.0
+    assert (loss.item(), grads(outputs), grads(targets)) == (6.5, [2.0, -3.0], [-2.0, 3.0])
+    assert F.mse([3.0, 1.0], targets).item() == 6.5
 
 
 @both
@@ -165,22 +165,10 @@ def test_plain_numbers_are_constants():
 # Tensors, beside PyTorch and lists of Values
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_ten_classes_without_an_opinion_cost_log_ten(dtype):
-    logits = leaf(np.zeros((4, 10)), dtype)
-    loss = F.cross_entropy(logits, [0, 3, 9, 9])
-    assert loss.item() == pytest.approx(2.302585, rel=1e-6)
-    assert loss.dtype == dtype
-    assert loss.shape == ()
-
-
-def test_cross_entropy_is_one_node_whose_gradient_is_softmax_less_onehot():
-    logits = leaf([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]])
-    loss = F.cross_entropy(logits, np.array([1, 2]))
-    assert loss._prev == (logits,)
-    loss.backward()
-    expected = (logits.detach().softmax().data - [[0, 1, 0], [0, 0, 1]]) / 2
-    assert logits.grad == pytest.approx(expected, rel=1e-14)
+def test_cross_entropy_and_hinge_are_one_node():
+    scores, targets = leaf([[1.0, 2.0], [0.0, 0.0]]), leaf([[1, -1], [-1, 1]])
+    assert F.cross_entropy(scores, np.array([1, 0]))._prev == (scores,)
+    assert F.hinge(scores, targets)._prev == (scores, targets)
 
 
 def test_one_sample_needs_no_batch_and_more_axes_are_more_samples():
@@ -206,21 +194,6 @@ def test_softmax_loss_is_cross_entropy_as_a_module():
     logits = Tensor(LOGITS)
     assert nn.SoftmaxLoss()(logits, [0] * 5).item() == F.cross_entropy(logits, [0] * 5).item()
     assert nn.SoftmaxLoss("sum")(logits, [0] * 5).item() == F.cross_entropy(logits, [0] * 5, "sum").item()
-
-
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_hinge_is_one_node_with_both_derivatives_and_both_orders_of_scores_and_of_targets(reduction):
-    scores, targets = leaf([[0.3, -0.7], [2.0, 0.1]]), leaf([[1, -1], [-1, 1]])
-    loss = F.hinge(scores, targets, reduction)
-    assert loss._prev == (scores, targets)
-    each = (1 - scores * targets).relu()
-    expected = {"mean": each.mean(), "sum": each.sum(), "none": each}[reduction]
-    assert loss.detach().data == pytest.approx(expected.detach().data, rel=1e-15)
-    assert gradcheck(lambda a: (F.hinge(a, targets, reduction) ** 3).sum(), scores, order=2)
-    loss.sum().backward()
-    slope = np.where(scores.data * targets.data < 1, -1, 0) / (4 if reduction == "mean" else 1)
-    assert scores.grad == pytest.approx(slope * targets.data)
-    assert targets.grad == pytest.approx(slope * scores.data)
 
 
 def test_a_loss_of_halves_that_add_up_to_more_than_a_half_can_hold_has_a_mean():
@@ -295,13 +268,6 @@ def test_the_second_derivative_of_a_loss_is_right_however_it_is_reduced(ours, th
     assert gradcheck(lambda a: ours(a, targets, reduction=reduction), x, order=2)
 
 
-def test_both_operands_of_mse_may_require_a_gradient():
-    x, y = leaf([3.0, 1.0]), leaf([1.0, 1.0])
-    F.mse(x, y).backward()
-    assert (x.grad.tolist(), y.grad.tolist()) == ([2.0, 0.0], [-2.0, 0.0])
-    assert F.mse([3.0, 1.0], y).item() == 2.0
-
-
 @both
 def test_confident_and_right_costs_what_a_float_can_still_tell(kind):
     loss = F.bce_with_logits(kind([50.0, -50.0]), [1, 0])
@@ -346,15 +312,10 @@ V, X = Value(1.0), leaf([[1.0, 2.0], [3.0, 4.0]])
         (lambda: F.cross_entropy([[V, V]], [0, 1]), ValueError, "there are 1 scores and 2 targets"),
         (lambda: F.cross_entropy([[V, V], [V]], [0, 0]), ValueError, r"rows have \[2, 1\] scores"),
         (lambda: F.hinge([], []), ValueError, "scores is empty"),
-        (lambda: F.mse([], []), ValueError, "scores is empty"),
         (lambda: F.cross_entropy([], 0), ValueError, "scores is empty"),
         (lambda: F.cross_entropy([[]], [0]), ValueError, r"scores\[0\] is empty"),
-        (lambda: F.nll([], 0), ValueError, "scores is empty"),
         (lambda: F.softmax([]), ValueError, "logits is empty"),
-        (lambda: F.log_softmax([]), ValueError, "logits is empty"),
-        (lambda: F.logsumexp([]), ValueError, "logits is empty"),
         (lambda: F.softmax([V, V], 1), ValueError, "a list has no axis 1"),
-        (lambda: F.log_softmax([V, V], axis=-2), ValueError, "a list has no axis -2"),
         (lambda: F.logsumexp([V, V], axis=None), ValueError, "a list has no axis None"),
         (lambda: F.hinge([V], [0]), ValueError, r"targets\[0\] is 0.0: a hinge loss takes -1 or 1"),
         (lambda: F.hinge(V, 1), TypeError, "scores must be a list of Values or numbers, found Value"),
@@ -371,8 +332,7 @@ V, X = Value(1.0), leaf([[1.0, 2.0], [3.0, 4.0]])
         (lambda: F.cross_entropy([V, V], 0.0), TypeError, "target must be the index of a class, found float"),
         (lambda: F.cross_entropy([V, V], [0]), TypeError, "target must be the index of a class, found list"),
         (lambda: F.cross_entropy([[V, V]], 0), TypeError, "targets must be a list .* found int"),
-        (lambda: F.cross_entropy(X, [0, 2]), IndexError, r"targets\[1\] is 2: with 2 classes it must be from 0 to 1"),
-        (lambda: F.cross_entropy(X, [-1, 0]), IndexError, r"targets\[0\] is -1"),
+        (lambda: F.cross_entropy(X, [-1, 0]), IndexError, r"targets\[0\] is -1: with 2 classes"),
         (lambda: F.nll(X, [0, 7]), IndexError, r"targets\[1\] is 7"),
         (lambda: F.cross_entropy(X[0], 5), IndexError, "targets is 5: with 2 classes"),
         (lambda: F.cross_entropy(X, [0.0, 1.0]), TypeError, "indices of classes, found dtype float64"),

@@ -22,6 +22,13 @@ def values(*numbers):
     return [Value(x) for x in numbers]
 
 
+def module(**held):
+    """A module that holds these."""
+    made = Module()
+    vars(made).update(held)
+    return made
+
+
 class Line(Module):
     """As a lecture would write one: no parameters(), no __init__ of the base called."""
 
@@ -124,11 +131,6 @@ def test_an_activation_that_is_a_module_is_trained_too():
     assert neuron([1.0, 2.0])._made_by[:-1] == (swish,)
 
 
-def test_an_unknown_activation_is_told_which_there_are():
-    with pytest.raises(ValueError, match=r"'rleu'.* relu, leaky_relu, tanh,.* or a function"):
-        MLP(2, [2, 1], activation="rleu")
-
-
 @pytest.mark.parametrize("x", [[1.0], [1.0, 2.0, 3.0], [], np.ones(5)])
 def test_a_wrong_number_of_inputs_names_both_lengths(x):
     for model in (Neuron(2), Layer(2, 3), MLP(2, [3, 1])):
@@ -142,11 +144,6 @@ def test_inputs_may_be_a_tuple_a_list_an_iterator_or_an_array(inputs):
     assert model(inputs([0.5, -1.0])).data == model(values(0.5, -1.0)).data
 
 
-def test_something_that_is_no_input_is_named():
-    with pytest.raises(TypeError, match="the inputs are a list of Values or numbers, found NoneType"):
-        Neuron(2)(None)
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -158,9 +155,12 @@ def test_something_that_is_no_input_is_named():
         (lambda: MLP(2, []), ValueError, "nouts is empty"),
         (lambda: MLP(2, 3), TypeError, "nouts must be a list with the size of each layer.* found 3"),
         (lambda: MLP(2, [1], rng=1337), TypeError, "rng must be a generator.* found int 1337"),
+        (lambda: MLP(2, [1], activation="rleu"), ValueError, r"'rleu'.* relu, leaky_relu, tanh,.* or a function"),
+        (lambda: Neuron(2)(None), TypeError, "the inputs are a list of Values or numbers, found NoneType"),
+        (lambda: module()([1.0]), TypeError, r"Module needs a method __call__\(self, x\), or forward"),
     ],
 )
-def test_wrong_sizes_are_refused(make, error, message):
+def test_wrong_settings_and_inputs_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -180,15 +180,11 @@ def test_parameters_are_those_of_the_classic_package_in_its_order():
 
 
 def test_parameters_are_found_in_attributes_lists_tuples_dicts_and_modules_once_and_in_order():
-    class Nest(Module):
-        def __init__(self):
-            self.name = "a nest"
-            self.line = Line()
-            self.pair = (Value(1), [Value(2), {"deep": Value(3)}])
-            self.again = self.line
-            self.table = {"x": Value(4), 5: Neuron(1)}
-
-    nest = Nest()
+    line = Line()
+    nest = module(
+        name="a nest", line=line, pair=(Value(1), [Value(2), {"deep": Value(3)}]), again=line,
+        table={"x": Value(4), 5: Neuron(1)},
+    )  # fmt: skip
     names = [name for name, _ in nest.named_parameters()]
     assert names == [
         "line.slope", "line.offset", "pair.0", "pair.1.0", "pair.1.1.deep", "table.x", "table.5.w.0", "table.5.b",
@@ -197,25 +193,15 @@ def test_parameters_are_found_in_attributes_lists_tuples_dicts_and_modules_once_
 
 
 def test_constants_and_results_are_no_parameters():
-    class Scaled(Line):
-        def __init__(self):
-            super().__init__()
-            self.scale = Value(10.0, requires_grad=False)
-            self.seen = self.slope * 2
-
-    assert [name for name, _ in Scaled().named_parameters()] == ["slope", "offset"]
+    x = Value(1.0)
+    scaled = module(x=x, scale=Value(10.0, requires_grad=False), seen=x * 2)
+    assert [name for name, _ in scaled.named_parameters()] == ["x"]
 
 
 def test_a_module_may_refer_to_its_parent_and_to_itself():
-    class Child(Module):
-        def __init__(self, parent):
-            self.parent, self.w, self.me = parent, Value(1.0), [self]
-
-    class Parent(Module):
-        def __init__(self):
-            self.child = Child(self)
-
-    assert [name for name, _ in Parent().named_parameters()] == ["child.w"]
+    parent, child = module(), module(w=Value(1.0))
+    parent.child, child.parent, child.me = child, parent, [child]
+    assert [name for name, _ in parent.named_parameters()] == ["child.w"]
 
 
 def test_a_subclass_that_defines_parameters_is_believed():
@@ -236,13 +222,9 @@ def test_a_subclass_that_defines_parameters_is_believed():
 
 
 def test_a_subclass_may_choose_among_the_parameters_of_its_base():
-    class Child(Module):
-        def __init__(self, parent):
-            self.parent, self.w = parent, Value(1.0)
-
     class Chosen(Module):
         def __init__(self):
-            self.line, self.child, self.me = Line(), Child(self), [self]
+            self.line, self.child, self.me = Line(), module(parent=self, w=Value(1.0)), [self]
 
         def parameters(self):
             return [p for p in super().parameters() if p is not self.line.offset]
@@ -269,13 +251,8 @@ def test_a_module_may_be_a_dataclass():
 
 
 def test_modules_that_share_a_list_of_all_of_them_are_listed_once():
-    class Block(Module):
-        def __init__(self, blocks):
-            self.w, self.blocks = Value(1.0), blocks
-
-    whole = Module()
-    whole.blocks = []
-    whole.blocks += [Block(whole.blocks) for _ in range(12)]
+    whole = module(blocks=[])
+    whole.blocks += [module(w=Value(1.0), blocks=whole.blocks) for _ in range(12)]
     assert list(whole.state_dict()) == [f"blocks.{i}.w" for i in range(12)]
 
 
@@ -306,13 +283,8 @@ def test_a_state_has_one_array_for_a_neurons_weights_and_one_for_its_bias():
 
 
 def test_constants_are_saved_for_they_may_be_frozen_weights():
-    class Frozen(Line):
-        def __init__(self, scale):
-            super().__init__()
-            self.scale = Value(scale, requires_grad=False)
-
-    into = Frozen(1.0)
-    into.load_state_dict(Frozen(7.0).state_dict())
+    saved, into = (module(scale=Value(scale, requires_grad=False)) for scale in (7.0, 1.0))
+    into.load_state_dict(saved.state_dict())
     assert into.scale.data == 7.0
 
 
@@ -541,27 +513,6 @@ def test_a_layers_forward_may_be_replaced_and_extended():
     layer = Twice(2, 1)
     plain = nn.Linear.forward(layer, [[1.0, 2.0]])
     assert layer([[1.0, 2.0]]).item() == 2 * plain.item()
-
-
-def test_a_module_without_a_call_says_what_it_needs():
-    class Empty(Module):
-        pass
-
-    with pytest.raises(TypeError, match=r"Empty needs a method __call__\(self, x\), or forward"):
-        Empty()([1.0])
-
-
-@pytest.mark.parametrize("sample", [[[1, 2], [3, 4]], [1, "a"], [None, 1], "ab", {"a": 1, "b": 2}, {1.0, 2.0}])
-def test_inputs_that_are_no_numbers_are_named(sample):
-    with pytest.raises(TypeError, match=r"input . is a|the inputs are a list"):
-        MLP(2, [1])(sample)
-
-
-def test_a_batch_as_an_array_is_refused_rather_than_mixed_up():
-    import numpy as np
-
-    with pytest.raises(TypeError, match="takes one sample"):
-        MLP(2, [1])(np.ones((2, 2)))
 
 
 PUBLIC = [name for name in dir(Module) if not name.startswith("_") and name != "training"]

@@ -230,18 +230,6 @@ def test_a_state_says_nothing_of_the_workers():
         twin.reduce()
 
 
-def test_an_optimizer_of_ones_own_takes_it_too():
-    class SignSGD(Optimizer):
-        def _update(self, p, g, state):
-            p.data -= self.lr * ((g > 0) - (g < 0))
-
-    x = Value(1.0)
-    optimizer = SignSGD([x], lr=0.25, reduce=lambda flat: -flat)
-    x.grad = 1.0
-    optimizer.step()
-    assert x.data == 1.25
-
-
 @pytest.mark.parametrize("kind", [SGD, Adam, AdamW, Optimizer])
 def test_reduce_must_be_a_function(kind):
     with pytest.raises(TypeError, match="reduce= takes a function that sums an array over all workers, found 4"):

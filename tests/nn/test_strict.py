@@ -2,12 +2,14 @@
 
 import inspect
 import random
-import threading
 import warnings
+from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pytest
 from demo_helpers import demo_module
+from engine_helpers import at_once
 
 import micrograd
 from micrograd import Tensor, Value, compile, lazy, manual_seed, nn, strict
@@ -19,15 +21,17 @@ X, Y = RNG.standard_normal((20, 3)), RNG.standard_normal(20)
 CLASSES = RNG.integers(0, 4, 20)
 
 
-def warned(run):
-    """The texts of the warnings, and the lines of this file that they name."""
-    with warnings.catch_warnings(record=True) as found:
+@contextmanager
+def warned():
+    """The texts of the warnings, and the lines of this file that they name: there, once the block is over."""
+    found = []
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ResourceWarning)  # of what another test left, which is collected just then
-        run()
-    assert all(x.filename == __file__ and x.category is UserWarning for x in found)
+        yield found
+    assert all(x.filename == __file__ and x.category is UserWarning for x in caught)
     lines = inspect.getsource(inspect.getmodule(warned)).splitlines()
-    return [(str(x.message), lines[x.lineno - 1].strip()) for x in found]
+    found += [(str(x.message), lines[x.lineno - 1].strip()) for x in caught]
 
 
 def weights(kind):
@@ -70,11 +74,9 @@ def loop(kind, clear=None, clip=False, steps=4, passes=1, make=SGD, function=lam
 @pytest.mark.parametrize("function", [lambda f: f, compile], ids=["eager", "compiled"])
 @pytest.mark.parametrize("passes", [1, 3])
 def test_strict_warns_once_of_gradients_that_were_not_cleared(kind, make, clip, function, passes):
-    def run():
-        with strict():
-            loop(kind, None, clip, passes=passes, make=make, function=function)
-
-    assert warned(run) == [(NOT_CLEARED, "optimizer.step()")]
+    with warned() as found, strict():
+        loop(kind, None, clip, passes=passes, make=make, function=function)
+    assert found == [(NOT_CLEARED, "optimizer.step()")]
 
 
 @BOTH
@@ -85,25 +87,21 @@ def test_strict_warns_once_of_gradients_that_were_not_cleared(kind, make, clip, 
 def test_strict_is_silent_where_gradients_are_cleared_and_several_passes_accumulate(
     kind, clear, clip, function, passes
 ):
-    def run():
-        with strict():
-            loop(kind, clear, clip, passes=passes, function=function)
-
-    assert warned(run) == []
+    with warned() as found, strict():
+        loop(kind, clear, clip, passes=passes, function=function)
+    assert found == []
 
 
 def test_strict_does_not_mind_a_constant_gradient():
     w = Value(1.0)
     optimizer = SGD([w], lr=0.1)
 
-    def run():
-        with strict():
-            for _ in range(3):
-                optimizer.zero_grad()
-                (w * 2.0).backward()
-                optimizer.step()
-
-    assert warned(run) == []
+    with warned() as found, strict():
+        for _ in range(3):
+            optimizer.zero_grad()
+            (w * 2.0).backward()
+            optimizer.step()
+    assert found == []
 
 
 @pytest.mark.parametrize("name", ["linear_regression", "moons", "digits"])
@@ -124,14 +122,12 @@ def test_strict_lets_two_players_share_a_loss():
     a, b = Value(1.0), Value(2.0)
     players = SGD([a], lr=0.1), SGD([b], lr=0.1)
 
-    def run():
-        with strict():
-            for i in range(6):
-                players[i % 2].zero_grad()
-                (a * b * (i + 1)).backward()
-                players[i % 2].step()
-
-    assert warned(run) == []
+    with warned() as found, strict():
+        for i in range(6):
+            players[i % 2].zero_grad()
+            (a * b * (i + 1)).backward()
+            players[i % 2].step()
+    assert found == []
 
 
 @BOTH
@@ -139,14 +135,12 @@ def test_strict_warns_of_a_step_before_any_backward_and_of_a_repeated_one(kind):
     w = weights(kind)
     optimizer = SGD([w], lr=0.1)
 
-    def run():
-        with strict():
-            optimizer.step()
-            total(w * w).backward()
-            optimizer.step()
-            optimizer.step()  # again
-
-    assert warned(run) == [
+    with warned() as found, strict():
+        optimizer.step()
+        total(w * w).backward()
+        optimizer.step()
+        optimizer.step()  # again
+    assert found == [
         ("step() before backward(): no parameter of this optimizer has a gradient", "optimizer.step()"),
         (NOT_CLEARED, "optimizer.step()  # again"),
     ]
@@ -166,17 +160,14 @@ def test_strict_warns_of_what_is_no_score(kind):
     x = scores(kind)
     sigmoid = (lambda x: x.sigmoid()) if kind == "Tensor" else (lambda row: [n.sigmoid() for n in row])
 
-    def run():
-        with strict():
-            cross_entropy(x, [0, 2])
-            cross_entropy(each(kind, softmax, x), [0, 2])
-            cross_entropy(each(kind, log_softmax, x), [0, 2])
-            cross_entropy(each(kind, sigmoid, x), [0, 2])
-            nn.SoftmaxLoss()(each(kind, softmax, x), [0, 2])
-            bce_with_logits(sigmoid(x[0]), [0, 1, 1])
-            bce_with_logits(x[0], [0, 1, 1])
-
-    found = warned(run)
+    with warned() as found, strict():
+        cross_entropy(x, [0, 2])
+        cross_entropy(each(kind, softmax, x), [0, 2])
+        cross_entropy(each(kind, log_softmax, x), [0, 2])
+        cross_entropy(each(kind, sigmoid, x), [0, 2])
+        nn.SoftmaxLoss()(each(kind, softmax, x), [0, 2])
+        bce_with_logits(sigmoid(x[0]), [0, 1, 1])
+        bce_with_logits(x[0], [0, 1, 1])
     assert [line[:45] for _, line in found] == [
         "cross_entropy(each(kind, softmax, x), [0, 2])",
         "cross_entropy(each(kind, log_softmax, x), [0,",
@@ -192,15 +183,12 @@ def test_strict_warns_of_what_is_no_score(kind):
 def test_strict_warns_where_a_loss_is_broadcast_to_all_pairs():
     model = nn.Linear(3, 1)
 
-    def run():
-        with strict():
-            for _ in range(2):
-                ((model(X) - Y) ** 2).mean()
-            ((Y - model(X)) ** 2).mean()
-            ((model(X).reshape(-1) - Tensor(Y.reshape(-1, 1))) ** 2).mean()
-            (1 - model(X) * Y).relu().mean()
-
-    found = warned(run)
+    with warned() as found, strict():
+        for _ in range(2):
+            ((model(X) - Y) ** 2).mean()
+        ((Y - model(X)) ** 2).mean()
+        ((model(X).reshape(-1) - Tensor(Y.reshape(-1, 1))) ** 2).mean()
+        (1 - model(X) * Y).relu().mean()
     assert [line for _, line in found] == [
         "((model(X) - Y) ** 2).mean()",
         "((Y - model(X)) ** 2).mean()",
@@ -213,17 +201,15 @@ def test_strict_warns_where_a_loss_is_broadcast_to_all_pairs():
 def test_strict_is_silent_about_other_broadcasting():
     model, x = nn.Linear(3, 1), Tensor(Y, requires_grad=True)
 
-    def run():
-        with strict():
-            mse(model(X), Y.reshape(-1, 1))
-            model(X).reshape(-1) - Y
-            x.reshape(-1, 1) - x  # all differences, on purpose
-            Tensor(Y.reshape(-1, 1)) * Tensor(Y)
-            x @ Y.reshape(-1, 1)
-            model(X[:1]) - Y[:1]
-            nn.LayerNorm1d(20)(x.reshape(1, 20))
-
-    assert warned(run) == []
+    with warned() as found, strict():
+        mse(model(X), Y.reshape(-1, 1))
+        model(X).reshape(-1) - Y
+        x.reshape(-1, 1) - x  # all differences, on purpose
+        Tensor(Y.reshape(-1, 1)) * Tensor(Y)
+        x @ Y.reshape(-1, 1)
+        model(X[:1]) - Y[:1]
+        nn.LayerNorm1d(20)(x.reshape(1, 20))
+    assert found == []
 
 
 def test_strict_changes_no_number_and_leaves_no_trace():
@@ -261,7 +247,9 @@ def test_strict_decorates_a_function_and_remembers_between_its_calls(decorate):
         (w * w).backward()
         optimizer.step()
 
-    found = warned(lambda: [step() for _ in range(3)])
+    with warned() as found:
+        for _ in range(3):
+            step()
     assert found == [(NOT_CLEARED, "optimizer.step()")]
     assert not w._hooks
 
@@ -277,13 +265,15 @@ def test_strict_decorates_a_generator():
             optimizer.step()
             yield
 
-    assert warned(lambda: [w._hooks for _ in steps()]) == [(NOT_CLEARED, "optimizer.step()")]
+    with warned() as found:
+        assert [w._hooks for _ in steps()]
+    assert found == [(NOT_CLEARED, "optimizer.step()")]
 
 
 def test_strict_inside_and_around_other_modes():
     w = Tensor(np.ones((3, 1)), requires_grad=True)
 
-    def run():
+    with warned() as found:
         with strict(), lazy():
             (w - np.ones(3)).sum().realize()
         with lazy(), strict():
@@ -293,8 +283,7 @@ def test_strict_inside_and_around_other_modes():
         with strict():
             compile(lambda y: (w - y).sum())(np.ones(3))
             compile(strict(lambda y: (w - y).sum()))(np.ones(3))
-
-    assert [line for _, line in warned(run)] == ["(w - np.ones(3)).mean().realize()"]
+    assert [line for _, line in found] == ["(w - np.ones(3)).mean().realize()"]
 
 
 def test_strict_decorates_a_function_that_calls_itself():
@@ -317,31 +306,26 @@ def test_strict_still_watches_after_a_call_inside_has_ended():
         (w * 3).backward()  # the same gradient each time
         optimizer.step()
 
-    assert warned(lambda: train(True)) == []
+    with warned() as found:
+        train(True)
+    assert found == []
 
 
 def test_strict_is_shared_by_threads():
-    def train(wait: threading.Barrier, steps: int):
+    def train(steps: int):
         w = Value(1.0)
         optimizer = SGD([w], lr=0.1)
-        wait.wait()
         for _ in range(steps):
             optimizer.zero_grad()
             (w * 3).backward()
             optimizer.step()
 
     shared = strict(train)
-    wait = threading.Barrier(8)
-
-    def work():
-        threads = [threading.Thread(target=shared, args=(wait, 50 * n)) for n in range(1, 9)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
 
     before = [*micrograd.engine.walk.watchers]
-    assert warned(work) == []
+    with warned() as found:
+        at_once(*[partial(shared, 50 * n) for n in range(1, 9)])
+    assert found == []
     assert micrograd.engine.walk.watchers == before
 
 
@@ -349,7 +333,7 @@ def test_strict_lets_a_parameter_be_frozen_and_unfrozen_between_steps():
     a, b = Value(1.0), Tensor([1.0], requires_grad=True)
     optimizer = SGD([a, b], lr=0.1)
 
-    def run():
+    with warned() as found:
         for _ in range(3):
             with strict():
                 for frozen in (False, True, False):
@@ -358,8 +342,7 @@ def test_strict_lets_a_parameter_be_frozen_and_unfrozen_between_steps():
                     (Value(1.0) if frozen else a * 2).backward()
                     frozen or (b * 3).sum().backward()
                     frozen or optimizer.step()
-
-    assert warned(run) == []
+    assert found == []
 
 
 def test_strict_whose_warning_is_an_error_stops_the_step():

@@ -1,4 +1,4 @@
-"""Products of arrays: matmul as a function, and einsum."""
+"""Products of arrays by `einsum`, in both of its forms."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from micrograd import einsum, grad
 from micrograd.autograd.check import gradcheck
 from micrograd.tensor import Tensor
-from micrograd.tensor import functions as F
 
 RNG = np.random.default_rng(0)
 A = RNG.uniform(0.2, 2, (2, 3))
@@ -16,17 +15,6 @@ A = RNG.uniform(0.2, 2, (2, 3))
 
 def tensor(x):
     return Tensor(x, requires_grad=True)
-
-
-@pytest.mark.parametrize(
-    "shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 1, 2, 3), (4, 3, 2))]
-)
-def test_matmul_is_that_of_numpy_and_checked(shapes):
-    a, b = (RNG.random(shape) for shape in shapes)
-    assert F.matmul(a, b) == pytest.approx(a @ b)
-    assert F.matmul(Tensor(a), b).data == pytest.approx(a @ b)
-    assert F.matmul(a, Tensor(b)).data == pytest.approx(a @ b)
-    assert gradcheck(F.matmul, a, b)
 
 
 EINSUMS = [

@@ -187,14 +187,9 @@ def test_the_dtype_stays_in_place():
     integers = Tensor([1, 2])
     with pytest.raises(TypeError, match="int64"):
         integers /= 2
-
-
-@pytest.mark.parametrize("change", [Tensor.__iadd__, Tensor.copy_, lambda t, o: t.__setitem__(..., o)])
-def test_an_op_in_place_cannot_change_the_shape(change: Callable):
-    t = Tensor(np.zeros(3))
-    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\s*3\)|\(2,\s*3\).*\(3,\)"):
-        change(t, np.zeros((2, 3)))
-    equal(t, [0, 0, 0])
+    with pytest.raises(TypeError, match="float64"):
+        integers **= 0.5
+    equal(integers, [1, 2])
 
 
 def test_an_array_may_overlap_with_what_it_is_written_to():
@@ -233,7 +228,7 @@ def test_a_write_that_raises_writes_nothing():
     equal(x.grad, [1e200, 3.0])
 
 
-@pytest.mark.parametrize("write", [Tensor.__iadd__, Tensor.__ipow__], ids=["+=", "**="])
+@pytest.mark.parametrize("write", [Tensor.__iadd__, Tensor.__ipow__, Tensor.copy_, lambda t, o: t.__setitem__(..., o)])
 @pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("viewed", [True, False])
 def test_a_write_that_would_change_the_shape_changes_nothing(write: Callable, recorded: bool, viewed: bool):
@@ -241,7 +236,7 @@ def test_a_write_that_would_change_the_shape_changes_nothing(write: Callable, re
     y = x * 1 if recorded else x.detach()
     view = y[0:2] if viewed else y.data[0:2].copy()
     node, version = y._node, y._node.storage.version
-    with pytest.raises(ValueError, match=r"would change the shape|non-broadcastable"):
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\s*3\)|\(2,\s*3\).*\(3,\)"):
         write(y, np.ones((2, 3)))
     assert y._node is node
     assert node.storage.version == version

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from interrupts import ctrl_c as ctrl_c
-from interrupts import interrupted_at
+from interrupts import interrupted_everywhere
 
 from micrograd import Tensor
 from micrograd.tensor.node import Unusable
 
-
-def add(y: Tensor) -> None:
-    y += 1.0
-
-
-def multiply(y: Tensor) -> None:
-    y *= 3.0
-
-
-def divide_by_itself(y: Tensor) -> None:
-    y /= y
-
-
-def set_item(y: Tensor) -> None:
-    y[1:] = 5.0
-
-
-WRITES = [add, multiply, divide_by_itself, set_item]
+WRITES: dict[str, Callable[[Tensor], Any]] = {
+    "+=": lambda y: y.__iadd__(1.0),
+    "*=": lambda y: y.__imul__(3.0),
+    "/= itself": lambda y: y.__itruediv__(y),
+    "[1:] =": lambda y: y.__setitem__(slice(1, None), 5.0),
+}
 TARGETS = {
     "itself": lambda x: (x, x, []),
     "a base": lambda x: (x, x, [x[:2], x[1:], x[1:][:1]]),
@@ -53,26 +44,23 @@ def fresh(target: str) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python drops one inside a __del__
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_an_interrupt_at_any_line_of_a_write_leaves_all_of_it_or_nothing(write, target: str):
-    def after(times: int) -> list[list[float]]:
+    def running() -> tuple[Any, ...]:
+        x, base, written, tensors = fresh(target)
+        return lambda: write(written), x, base, written, tensors
+
+    expected = []
+    for times in range(3):
         x, base, written, tensors = fresh(target)
         for _ in range(times):
             write(written)
-        return numbers(x, base, tensors)
-
-    expected, step = [after(0), after(1), after(2)], 0
-    while True:
-        x, base, written, tensors = fresh(target)
-        interrupted = interrupted_at(step, lambda written=written: write(written))
+        expected.append(numbers(x, base, tensors))
+    for _, x, base, written, tensors in interrupted_everywhere(running):
         found = numbers(x, base, tensors)
-        assert found in expected[:2], f"line {step}"
+        assert found in expected[:2]
         write(written)
-        assert numbers(x, base, tensors) == expected[expected.index(found) + 1], f"after line {step}"
-        if not interrupted:
-            break
-        step += 1
-    assert step > 20
+        assert numbers(x, base, tensors) == expected[expected.index(found) + 1]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -86,39 +74,34 @@ def test_a_write_that_raises_when_it_is_done_is_undone(target: str):
 
 @pytest.mark.parametrize("frozen", [True, False])
 def test_an_interrupt_at_any_line_of_freezing_loses_no_gradient_and_no_hook(frozen: bool):
-    step, interrupted = 0, True
-    while interrupted:
+    def running() -> tuple[Any, ...]:
         x, seen = Tensor([1.0, 2.0], requires_grad=True, label="x"), []
         x.register_hook(seen.append)
         y = (x * x).sum()
         x.grad = np.array([10.0, 20.0])
         if not frozen:
             x.requires_grad_(False)
-        interrupted = interrupted_at(step, lambda x=x: x.requires_grad_(not frozen))
+        return lambda: x.requires_grad_(not frozen), x, y, seen
+
+    for _, x, y, seen in interrupted_everywhere(running, 10):
         z = (x * x).sum()
         assert z.requires_grad == x.requires_grad
         x.requires_grad_(True)
         y.backward()
-        assert (x.grad.tolist(), len(seen), x.label) == ([12.0, 24.0], 1, "x"), f"line {step}"
-        step += 1
-    assert step > 10
+        assert (x.grad.tolist(), len(seen), x.label) == ([12.0, 24.0], 1, "x")
 
 
 def test_an_interrupt_at_any_line_of_a_write_to_a_view_leaves_no_tensor_usable_that_misses_a_write():
-    step, interrupted = 0, True
-    while interrupted:
+    def running() -> tuple[Any, ...]:
         x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 2
         row = x[0]
         item = row[:1]
         item *= 3.0  # now `row` waits for it, and x for nothing
         row[:1] = item
-        interrupted = interrupted_at(step, lambda row=row: multiply(row))
-        assert isinstance(x._node, Unusable), f"line {step}"
+        return lambda: WRITES["*="](row), x, row
+
+    for hit, x, row in interrupted_everywhere(running):
+        assert isinstance(x._node, Unusable)
         x[0] = row
-        assert (
-            x.data.tolist() == [[6.0, 4.0], [6.0, 8.0]]
-            if interrupted and row.data[0] == 6
-            else [[18.0, 12.0], [6.0, 8.0]]
-        )
-        step += 1
-    assert step > 20
+        first = [6.0, 4.0] if hit and row.data[0] == 6 else [18.0, 12.0]
+        assert x.data.tolist() == [first, [6.0, 8.0]]

@@ -94,39 +94,21 @@ def test_what_old_pytorch_writes_works_where_a_buffer_may_stand():
     np.testing.assert_array_equal(p.data, [1 - 4.5, 2 - 4.5])
 
 
-def test_an_array_cannot_take_a_tensor_in_place():
-    a = np.ones(2)
-    with pytest.raises(TypeError, match="Tensor"):
-        a += parameter(1, 2)
-
-
 @pytest.mark.parametrize("f", [np.asarray, np.array, Tensor.numpy, np.cumprod, lambda x: np.convolve(x, x)])
 def test_what_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Callable):
     with pytest.raises((RuntimeError, TypeError), match=r"detach\(\)"):
         f(parameter(1, 2))
 
 
-def test_a_constant_is_an_array_for_numpy():
+def test_a_constant_is_an_array_for_numpy_which_shares_its_memory_unless_it_must_not():
     t = Tensor([1.0, 2.0])
     assert np.asarray(t).tolist() == np.array(t).tolist() == t.numpy().tolist() == [1.0, 2.0]
     assert np.asarray(t, dtype=np.float32).dtype == np.float32
     assert np.concatenate([t, t]).tolist() == [1.0, 2.0, 1.0, 2.0]
-
-
-def test_asarray_shares_the_memory_and_array_does_not():
-    t = Tensor([1.0, 2.0])
     assert np.shares_memory(np.asarray(t), t.data)
     assert not np.shares_memory(np.array(t), t.data)
-
-
-def test_a_copy_that_cannot_be_avoided_raises_where_none_is_wanted():
     with pytest.raises(ValueError, match="copy"):
-        np.array(Tensor([1.0]), dtype=np.float32, copy=False)
-
-
-@pytest.mark.parametrize("f", [np.allclose, np.array_equal], ids=lambda f: f.__name__)
-def test_numpys_functions_take_constants(f: Callable):
-    assert f(Tensor([1.0, 2.0]), [1.0, 2.0])
+        np.array(t, dtype=np.float32, copy=False)
 
 
 def test_numpys_test_functions_take_detached_tensors():
@@ -140,11 +122,6 @@ def test_a_value_and_a_tensor_do_not_mix_and_the_error_names_both(operate: Calla
             operate(*pair)
 
 
-def test_unary_plus_is_the_tensor_itself():
-    x = parameter(1)
-    assert (+x).tolist() == [1]
-
-
 def test_reshape_takes_lengths_one_by_one_or_together():
     t = Tensor(np.arange(6))
     assert {t.reshape(2, 3).shape, t.reshape((2, 3)).shape, t.reshape([2, 3]).shape, t.reshape(-1, 3).shape} == {(2, 3)}
@@ -154,30 +131,10 @@ def test_reshape_takes_lengths_one_by_one_or_together():
 # data and grad
 
 
-def test_data_can_be_read_and_written():
-    t = Tensor([1.0, 2.0])
-    t.data[0] = 5.0
-    t.data += 1
-    assert t.tolist() == [6.0, 3.0]
-
-
 def test_data_can_be_replaced_and_keeps_its_dtype():
     t = Tensor([1.0, 2.0], dtype="float32")
     t.data = np.array([3.0, 4.0])
     assert (t.tolist(), t.dtype) == ([3.0, 4.0], np.float32)
-
-
-def test_data_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"\(3,\) .* \(2,\)"):
-        Tensor([1.0, 2.0]).data = np.zeros(3)
-
-
-@pytest.mark.parametrize("data", ["ab", [1j, 2j], [None, None]], ids=repr)
-def test_data_that_is_not_real_is_refused(data: Any):
-    t = Tensor([1.0, 2.0])
-    with pytest.raises((TypeError, ValueError)):
-        t.data = data
-    assert t.tolist() == [1.0, 2.0]
 
 
 def test_a_gradient_can_be_assigned_and_taken_away():
@@ -189,17 +146,23 @@ def test_a_gradient_can_be_assigned_and_taken_away():
     assert x.grad is None
 
 
-def test_a_gradient_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match=r"\(2,\) .* \(3,\)"):
-        parameter(1, 2).grad = np.zeros(3)
-
-
-@pytest.mark.parametrize("grad", ["ab", object(), 1j])
-def test_a_gradient_that_is_no_array_of_numbers_is_refused(grad: Any):
-    x = Tensor(1.0, requires_grad=True)
-    with pytest.raises((TypeError, ValueError)):
-        x.grad = grad
-    assert x.grad is None
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("ab", "."),
+        ([1j, 2j], "."),
+        ([None, None], "."),
+        (object(), "."),
+        (np.zeros(3), r"\(3,\) .*\(2,\)|\(2,\) .*\(3,\)"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("name", ["data", "grad"])
+def test_data_and_grad_must_be_real_numbers_of_the_shape(name: str, wrong: Any, message: str):
+    x = parameter(1, 2)
+    with pytest.raises((TypeError, ValueError), match=message):
+        setattr(x, name, wrong)
+    assert (x.tolist(), x.grad) == ([1, 2], None)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -215,31 +178,15 @@ every_copy = pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
 
 
 @every_copy
-def test_a_copy_has_the_same_data_dtype_gradient_and_label(duplicate: Callable):
-    x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True, label="w")
+def test_a_copy_has_the_dtype_and_shares_nothing_with_the_original(duplicate: Callable):
+    x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
     (x * 3).sum().backward()
     y = duplicate(x)
-    assert (y.tolist(), y.dtype, y.requires_grad, y.label) == ([1, 2], np.float32, True, "w")
     np.testing.assert_array_equal(y.grad, [3, 3])
-
-
-@every_copy
-def test_a_copy_shares_nothing_with_the_original(duplicate: Callable):
-    x = parameter(1, 2)
-    (x * 3).sum().backward()
-    y = duplicate(x)
     y.data[0] = y.grad[0] = 99
     (y * 3).sum().backward()
-    assert x.tolist() == [1, 2]
+    assert (x.tolist(), y.dtype) == ([1, 2], np.float32)
     np.testing.assert_array_equal(x.grad, [3, 3])
-
-
-def test_attributes_are_copied_too():
-    x = parameter(1)
-    x.colour = ["red"]  # type: ignore[attr-defined]
-    y = copy.deepcopy(x)
-    assert y.colour == ["red"]
-    assert y.colour is not x.colour  # type: ignore[attr-defined]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -250,31 +197,19 @@ class Weight(Tensor):
     """A Tensor of the user's own kind."""
 
 
-def test_an_op_on_a_subclass_gives_a_tensor():
+def test_a_subclass_gives_tensors_and_stays_itself_in_place_and_in_the_graph():
     w = Weight([1.0, 2.0], requires_grad=True)
     assert {type(w * 2), type(2 * w), type(w.sum()), type(w[0]), type(w @ w), type(w.detach())} == {Tensor}
-
-
-def test_an_op_in_place_stays_in_the_subclass():
-    w = Weight([1.0, 2.0])
-    same = w
-    w += 1
-    assert w is same
-    assert type(w) is Weight
+    assert (w * 2).grad_fn.next_functions[0][0].variable is w
+    buffer = same = Weight([1.0])
+    buffer += 1
+    assert buffer is same
+    assert repr(buffer) == "Weight([2.])"
 
 
 @every_copy
 def test_a_copy_of_a_subclass_is_of_the_subclass(duplicate: Callable):
     assert type(duplicate(Weight([1.0], requires_grad=True))) is Weight
-
-
-def test_the_repr_names_the_subclass():
-    assert repr(Weight([1.0])) == "Weight([1.])"
-
-
-def test_a_leaf_of_a_subclass_is_found_again_through_the_graph():
-    w = Weight([1.0], requires_grad=True)
-    assert (w * 2).grad_fn.next_functions[0][0].variable is w
 
 
 # ---- a beginner's mistake gets the sentence that helps
@@ -326,11 +261,6 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
                "size is a number here, not a method: x.shape has the lengths of the axes"),
     "item of two": (lambda: LEAF.item(), ValueError,
                     "only one number is a Python number, found shape (2,): index it, or use tolist()"),
-    "labels from 1": (lambda: micrograd.functional.cross_entropy(TWO_THREE, [1, 3]), IndexError,
-                      "targets[1] is 3: with 3 classes it must be from 0 to 2, since labels count from 0"),
-    "one-hot": (lambda: micrograd.functional.cross_entropy(TWO_THREE, np.eye(2, 3)), TypeError,
-                "targets must be the indices of classes, found dtype float64: these look one-hot, so pass "
-                "targets.argmax(axis=-1)"),
 }  # fmt: skip
 
 

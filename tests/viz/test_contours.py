@@ -27,13 +27,6 @@ def test_a_circle_is_one_closed_line_at_its_radius():
     np.testing.assert_allclose(np.hypot(*(np.array(line) - 20).T), 12, atol=0.05)
 
 
-def test_a_slope_is_one_line_from_border_to_border():
-    x, y = np.meshgrid(np.arange(5.0), np.arange(4.0))
-    (line,) = contours(x + y, 2.5)
-    assert all(px + py == pytest.approx(2.5) for px, py in line)
-    assert {line[0], line[-1]} == {(2.5, 0.0), (0.0, 2.5)}
-
-
 @pytest.mark.parametrize(("grid", "pieces"), [([[3, -1], [-1, 3]], {True}), ([[1, -3], [-3, 1]], {False})])
 def test_a_saddle_joins_the_corners_that_its_middle_sides_with(grid, pieces):
     """With a high middle, the lines cut off the two low corners."""
@@ -87,8 +80,3 @@ def test_a_png_is_read_by_others_as_it_was_meant(pixels):
     image = Image.open(io.BytesIO(png(pixels, palette)))
     assert image.mode == "P"
     np.testing.assert_array_equal(np.asarray(image.convert("RGBA")), np.array(palette)[pixels])
-
-
-def test_a_smooth_picture_is_small():
-    grid = np.clip(np.round(circle(64) + 30), 0, 62)
-    assert len(png(np.tile(grid, (10, 1)), [(i, i, i, 255) for i in range(63)])) < 64 * 64 * 10 / 8

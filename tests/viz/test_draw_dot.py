@@ -1,10 +1,7 @@
 """trace and draw_dot: what the text says, for whatever graph and whatever label; the pictures, with Graphviz or not."""
 
 import base64
-import dataclasses
 import html
-import json
-import logging
 import re
 import shutil
 import subprocess
@@ -18,10 +15,8 @@ import graphviz
 import pytest
 from drawn_graphs import neuron
 
-import micrograd
 from micrograd.engine import Value
 from micrograd.viz import draw_dot, trace
-from micrograd.viz.drawing.draw import _say_once
 
 HOSTILE = {
     "quotes": "a\"b'c",
@@ -69,23 +64,15 @@ def tips(tree):
 
 
 # ------------------------------------------------------------------------------------------------ trace
-def test_trace_gives_the_nodes_and_the_edges_of_the_classic_notebook():
+def test_trace_gives_the_nodes_and_the_edges_of_the_classic_notebook_operands_first():
     a, b = Value(2.0), Value(3.0)
     c = a * b
     d = c + a
     nodes, edges = trace(d)
     assert nodes == {a, b, c, d}
+    assert list(nodes) == [a, b, c, d]
     assert edges == {(a, c), (b, c), (c, d), (a, d)}
-
-
-def test_trace_lists_operands_before_results_and_says_what_is_in_it():
-    out = neuron()
-    nodes, edges = trace(out)
-    assert [node.label for node in nodes if node.label] == ["x1", "w1", "x2", "w2", "b", "n", "o"]
-    assert list(nodes)[-1] is out
-    assert out in nodes
     assert Value(1.0) not in nodes
-    assert (len(nodes), len(edges)) == (10, 9)
 
 
 def test_the_classic_notebooks_own_drawing_code_runs_on_what_trace_gives():
@@ -102,36 +89,6 @@ def test_the_classic_notebooks_own_drawing_code_runs_on_what_trace_gives():
 
 
 # ------------------------------------------------------------------------------------------------ the text
-def test_a_node_is_a_record_of_its_name_data_and_grad():
-    a = Value(2.0, label="a")
-    (a * 3.0).backward()
-    source = draw_dot(a).source
-    assert 'n0 [label="a | data 2.0000 | grad 3.0000"' in source
-    assert "shape=record" in source
-
-
-def test_a_node_without_a_name_has_no_field_for_it():
-    assert 'label="data 2.0000 | grad -"' in draw_dot(Value(2.0)).source
-
-
-def test_fields_stack_in_both_directions():
-    assert 'label="data 2.0000 | grad -"' in draw_dot(Value(2.0), "svg", "LR").source
-    assert 'label="{ data 2.0000 | grad - }"' in draw_dot(Value(2.0), "svg", "TB").source
-
-
-def test_an_op_is_an_oval_between_its_operands_and_its_result():
-    source = draw_dot(Value(2.0) + Value(3.0)).source
-    assert re.search(r'n2op \[label="\+".*shape="oval"', source)
-    assert re.findall(r"\tn\S+ -> n\S+", source) == ["\tn2op -> n2", "\tn0 -> n2op", "\tn1 -> n2op"]
-
-
-def test_parallel_edges_are_kept():
-    a = Value(3.0)
-    assert draw_dot(a * a).source.count("n0 -> n1op") == 2
-
-
-def test_constants_are_drawn_without_a_grad():
-    assert 'label="data 2.0000"' in draw_dot(Value(1.0) * 2.0).source
 
 
 def test_values_are_those_of_the_moment_of_drawing():
@@ -140,34 +97,6 @@ def test_values_are_those_of_the_moment_of_drawing():
     before = drawing.source
     a.data, a.label = 5.0, "changed"
     assert drawing.source == before
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (float("nan"), "nan"),
-        (float("inf"), "inf"),
-        (-float("inf"), "-inf"),
-        (1e-9, "1.0000e-09"),
-        (1e300, "1.0000e+300"),
-    ],
-)
-def test_numbers_that_four_decimals_cannot_show_are_shown(data, text):
-    assert f"| data {text} |" in draw_dot(Value(data, label="x")).source
-
-
-def test_several_roots_share_one_drawing():
-    a = Value(1.0, label="a")
-    source = draw_dot([a + 1.0, a * 2.0, a]).source
-    assert source.count('label="a |') == 1
-    assert '[label="*"' in source
-    assert '[label="+"' in source
-
-
-def test_a_grad_that_is_a_node_shows_its_number():
-    a = Value(3.0, label="a")
-    (a * a * a).backward(create_graph=True)
-    assert 'label="a | data 3.0000 | grad 27.0000"' in draw_dot(a).source
 
 
 class Foreign(Value):
@@ -181,45 +110,6 @@ class Foreign(Value):
 def test_operands_in_a_set_are_drawn_in_an_order_of_their_own():
     nodes, _ = trace(Foreign(0.0, _op="mix"))
     assert [node.label for node in nodes] == ["one", "three", "two", ""]
-
-
-def test_any_op_a_user_made_up_is_drawn():
-    assert '[label="a|b{\\"<\\\\>"' in draw_dot(Value(1.0, (Value(2.0),), 'a|b{"<\\>')).source
-
-
-class Array:
-    """What a Tensor's data looks like from here."""
-
-    def __init__(self, values, shape):
-        self.values, self.shape, self.dtype, self.size = values, shape, "float64", len(values)
-
-    def tolist(self):
-        return self.values
-
-    def min(self):
-        return min(self.values)
-
-    def max(self):
-        return max(self.values)
-
-    def mean(self):
-        return sum(self.values) / self.size
-
-
-class Tensor:
-    _prev, _op, label, requires_grad, grad = (), "", "t", True, None
-
-    def __init__(self, values, shape):
-        self.data = Array(values, shape)
-
-
-def test_a_small_tensor_shows_its_shape_and_its_values():
-    source = draw_dot(Tensor([1.0, -2.0], (2,))).source
-    assert 'label="t | shape (2,) float64 | data [1.0000, -2.0000] | grad -"' in source
-
-
-def test_a_large_tensor_shows_its_range_and_mean():
-    assert "| data 0 .. 9, mean 4.5 |" in draw_dot(Tensor([float(i) for i in range(10)], (10,))).source
 
 
 @pytest.mark.parametrize(
@@ -264,13 +154,6 @@ def test_a_graph_of_65000_nodes_is_folded_and_says_so():
     assert 'label="x21904"' in drawing.source
 
 
-def test_a_graph_of_the_size_allowed_is_not_folded():
-    xs = [Value(float(i)) for i in range(10)]
-    drawing = draw_dot(sum(xs, Value(0.0)), max_nodes=21)
-    assert len(drawing.graph.boxes) == 21
-    assert "label" not in drawing.graph_attr
-
-
 # ------------------------------------------------------------------------------------------------ labels
 def labelled(label):
     """The label as a name, as an op, and in an expression."""
@@ -285,6 +168,7 @@ def test_any_label_gives_well_formed_svg(label, rankdir):
     tags = {element.tag.split("}")[1] for element in tree.iter()}
     assert tags <= {"svg", "title", "desc", "style", "rect", "g", "path", "text", "circle"}
     assert {name for element in tree.iter() for name in element.attrib if name.startswith("on")} == set()
+    assert label in texts(tree) or len(label) > 25 or not label.isprintable()
 
 
 @needs_dot
@@ -307,11 +191,6 @@ def test_graphviz_shows_a_label_as_it_was_written():
     assert {HOSTILE[name] for name in names} <= {text.replace("\xa0", " ") for text in texts(tree)}
 
 
-@pytest.mark.parametrize("name", ["quotes", "backslashes", "braces", "script", "entities", "unicode", "emoji"])
-def test_our_own_svg_shows_the_label_as_it_was_written(name):
-    assert HOSTILE[name] in texts(svg_of(draw_dot(Value(1.0, label=HOSTILE[name]))))
-
-
 def test_a_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip():
     label = "".join(f"{i} " for i in range(3000))
     drawing = draw_dot(Value(1.0, label=label))
@@ -320,18 +199,6 @@ def test_a_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip():
     assert any(label in tip for tip in tips(tree))
     assert drawing.source.count(label) == 1
     assert 'label="0 1 2' in drawing.source
-
-
-def test_our_own_words_are_ascii_in_dot_text():
-    assert draw_dot(-Value(-2.0) * 3.0 - 1.0).source.isascii()
-
-
-def test_a_label_that_is_no_string_is_drawn_as_one():
-    a, b = Value(1.0), Value(2.0)
-    a.label, b.label = 7, None
-    source = draw_dot([a, b], names={}).source
-    assert 'label="7 | data 1.0000' in source
-    assert 'label="data 2.0000' in source
 
 
 # ------------------------------------------------------------------------------------------------ the same every time
@@ -358,21 +225,10 @@ for most in (None, 20, 3):
     assert len(outputs) == 1
 
 
-def test_ids_follow_the_walk():
-    nodes, _ = trace(neuron())
-    ids = re.findall(r"^\t(n\d+) \[", draw_dot(neuron()).source, re.MULTILINE)
-    assert ids == [f"n{i}" for i in range(len(nodes))]
-
-
 def test_importing_viz_loads_neither_numpy_nor_matplotlib_nor_graphviz():
     program = "import sys, micrograd.viz as v; v.trace; print({'numpy', 'matplotlib', 'graphviz'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "set()"
-
-
-def test_the_plain_data_is_json():
-    graph = draw_dot(neuron()).graph
-    assert json.loads(json.dumps(dataclasses.asdict(graph)))["boxes"][0]["name"] == "x1"
 
 
 # ------------------------------------------------------------------------------------------------ with and without dot
@@ -389,24 +245,18 @@ def test_the_drawing_is_a_digraph_one_can_add_to_and_copy():
 def test_the_direction_may_be_changed_afterwards(rankdir):
     drawing = draw_dot(neuron())
     drawing.graph_attr["rankdir"] = rankdir
-    tree = svg_of(drawing)
-    assert (float(tree.attrib["height"]) > float(tree.attrib["width"])) == (rankdir in ("TB", "BT"))
-
-
-def test_the_picture_is_drawn_here():
-    shown = texts(svg_of(draw_dot(neuron())))
-    assert {"x1", "w1", "x2", "w2", "b", "n", "o", "tanh", "\u00d7", "+"} <= set(shown)
-    assert "\u22123.0000" in shown  # a real minus sign
+    wide, high = (float(svg_of(drawing).get(name)) for name in ("width", "height"))
+    assert (high > wide) == (rankdir in ("TB", "BT"))
 
 
 @needs_dot
 def test_graphviz_draws_where_it_is_asked_for(tmp_path):
     drawing = draw_dot(neuron())
-    assert b"Generated by graphviz" in drawing.pipe()
+    assert b"Generated by graphviz" in drawing.pipe(engine="neato")
     assert drawing.pipe("png").startswith(b"\x89PNG")
-    asked = [drawing.render(tmp_path / "a", format="png"), drawing.render(tmp_path / "b", engine="neato")]
+    asked = [drawing.render(tmp_path / "b", engine="neato")]
     drawing.engine = "neato"
-    for path in [*asked[1:], drawing.render(tmp_path / "c")]:
+    for path in [*asked, drawing.render(tmp_path / "c")]:
         assert "Generated by graphviz" in Path(path).read_text(encoding="utf-8")
 
 
@@ -414,6 +264,7 @@ def everything_that_shows_a_drawing(drawing, folder):
     """Its pictures in a notebook, by each of Jupyter's ways, and in files."""
     yield drawing._repr_mimebundle_()["text/html"]
     yield drawing._repr_image_svg_xml()
+    yield drawing.pipe("svg", encoding="utf-8")
     yield drawing.svg()
     yield Path(drawing.render(folder / "a")).read_text(encoding="utf-8")
     yield Path(drawing.render(folder / "b", format="svg")).read_text(encoding="utf-8")
@@ -421,25 +272,14 @@ def everything_that_shows_a_drawing(drawing, folder):
 
 
 def test_what_is_shown_is_the_same_with_graphviz_and_without_and_says_nothing(tmp_path, monkeypatch, caplog):
-    _say_once.cache_clear()
     here = list(everything_that_shows_a_drawing(draw_dot(neuron()), tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    assert list(islice(everything_that_shows_a_drawing(draw_dot(neuron(), format="png"), tmp_path), 3)) == here[:3]
+    assert list(islice(everything_that_shows_a_drawing(draw_dot(neuron(), format="png"), tmp_path), 4)) == here[:4]
     assert list(everything_that_shows_a_drawing(draw_dot(neuron()), tmp_path)) == here
     assert caplog.records == []
 
 
-def test_who_asks_for_graphviz_where_there_is_none_is_told_so_once(no_dot, caplog):
-    _say_once.cache_clear()
-    with caplog.at_level(logging.WARNING):
-        assert draw_dot(neuron()).pipe() == draw_dot(neuron()).svg().encode()
-        assert draw_dot(neuron()).pipe(encoding="utf-8") == draw_dot(neuron()).svg()
-    (record,) = caplog.records
-    assert "built-in layout" in record.getMessage()
-    assert "\n" not in record.getMessage()
-
-
-@pytest.mark.parametrize("asked", [{"format": "png"}, {"format": "pdf"}, {"engine": "neato"}, {"engine": "dot"}])
+@pytest.mark.parametrize("asked", [{"format": "png"}, {"format": "pdf"}, {"engine": "neato"}])
 def test_what_only_graphviz_can_draw_is_refused_in_one_sentence_without_it(no_dot, tmp_path, asked):
     drawing = draw_dot(Value(1.0))
     for attempt in (drawing.pipe, partial(drawing.render, tmp_path / "g")):
@@ -452,7 +292,7 @@ def test_what_only_graphviz_can_draw_is_refused_in_one_sentence_without_it(no_do
         assert "\n" not in message
 
 
-both = pytest.mark.parametrize("engine", [pytest.param({"engine": "dot"}, marks=needs_dot), {}], ids=["dot", "ours"])
+both = pytest.mark.parametrize("engine", [pytest.param({"engine": "neato"}, marks=needs_dot), {}])
 
 
 @both
@@ -473,16 +313,10 @@ def test_render_writes_the_same_files_with_graphviz_and_without(engine, tmp_path
         drawing.render(outfile=tmp_path / "c.svg", raise_if_result_exists=True, **engine)
 
 
-@both
-def test_the_default_file_name_is_graphviz_s(engine, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert draw_dot(Value(1.0)).render(**engine) == "Digraph.gv.svg"
-    assert (tmp_path / "Digraph.gv.svg").exists()
-
-
 def test_view_opens_what_was_drawn(tmp_path, monkeypatch):
     opened = []
-    monkeypatch.setattr(graphviz, "view", opened.append)
+    for platform in ("darwin", "freebsd", "linux", "windows"):
+        monkeypatch.setattr(graphviz.Digraph, f"_view_{platform}", lambda _, path, quiet: opened.append(path))
     draw_dot(Value(1.0)).view(tmp_path / "a")
     assert opened == [str(tmp_path / "a.svg")]
 
@@ -498,23 +332,6 @@ def test_our_svg_is_light_and_dark_and_has_a_name_and_no_ids():
     assert not [element for element in tree.iter() if "id" in element.attrib]
 
 
-def test_our_svg_tells_the_whole_graph_in_words():
-    (desc,) = svg_of(draw_dot(neuron())).iter("{http://www.w3.org/2000/svg}desc")
-    assert "n = x1 * w1 + x2 * w2 + b: data 1.3814, grad \u2013" in (desc.text or "")
-
-
-def test_an_unnamed_node_is_called_by_its_expression():
-    a, b = Value(2.0, label="a"), Value(3.0, label="b")
-    assert "(a \u2212 b) \u00d7 (b + 1)" in texts(svg_of(draw_dot((a - b) * (b + 1))))
-
-
-@pytest.mark.parametrize("data", [float("nan"), float("inf")])
-def test_a_card_with_nan_or_inf_stands_out(data):
-    groups = [*svg_of(draw_dot(Value(data) * Value(1.0))).iter("{http://www.w3.org/2000/svg}g")]
-    odd = [g.get("class") for g in groups if any(part.get("class") == "flag" for part in g)]
-    assert odd == ["card input", "card result"]
-
-
 def test_a_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not():
     xs = [Value(float(i)) for i in range(14)]
     tangle = draw_dot([Value(0.0, tuple(xs), "mix") for _ in range(14)])
@@ -527,45 +344,22 @@ def test_a_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not():
         assert ('arrowhead="none"' in drawing.source) == faint
 
 
-def test_counts_of_folded_edges_are_written_beside_them():
-    w = Value(2.0, label="w")
-    tree = svg_of(draw_dot(sum((Value(float(i)) * w).tanh() for i in range(300))))
-    assert "\u00d7300" in texts(tree)
-
-
 # ------------------------------------------------------------------------------------------------ notebooks
 def test_a_drawing_at_a_prompt_says_what_it_is():
     assert repr(draw_dot(Value(2.0) * 3)) == "<Drawing: Computation graph: 3 nodes, 2 edges; svg(), render(filename)>"
 
 
-def test_a_notebook_gets_an_image_with_words_and_no_bare_svg():
-    bundle = draw_dot(labelled(HOSTILE["handler"]))._repr_mimebundle_()
+def test_a_notebook_gets_an_image_with_words_no_wider_than_its_column_nor_narrower_than_its_half():
+    drawing = draw_dot(labelled(HOSTILE["handler"]))
+    bundle = drawing._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}
-    alt, picture = re.fullmatch(
-        r'<div style="[^"<>]*"><img alt="([^"<>]*)" style="[^"<>]*" src="data:image/svg\+xml;base64,([^"<>]*)"></div>',
+    alt, least, picture = re.fullmatch(
+        r'<div style="[^"<>]*"><img alt="([^"<>]*)" style="max-width: 100%; min-width: (\d+)px[^"<>]*"'
+        r' src="data:image/svg\+xml;base64,([^"<>]*)"></div>',
         bundle["text/html"],
     ).groups()
     assert html.unescape(alt) == bundle["text/plain"]
-    assert ET.fromstring(base64.b64decode(picture)).tag.endswith("svg")
-
-
-def test_a_notebook_shrinks_a_wide_drawing_to_its_column_but_never_below_half_its_width():
-    drawing = draw_dot(Value(1.0) + 2)
-    wide = float(svg_of(drawing).get("width"))
-    assert f'style="max-width: 100%; min-width: {round(wide / 2)}px"' in drawing._repr_mimebundle_()["text/html"]
-
-
-def test_a_notebook_may_ask_for_one_kind_alone():
-    drawing = draw_dot(Value(1.0))
-    assert set(drawing._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}
-    assert set(drawing._repr_mimebundle_(exclude=["text/html"])) == {"text/plain"}
-
-
-def test_a_drawing_copies_no_array_and_lets_a_graph_be_differentiated():
-    t = micrograd.Tensor([1.0, 2.0], requires_grad=True)
-    y = (t * t).sum()
-    before = t._node._data
-    draw_dot(y)
-    assert t._node._data is before
-    y.backward()
-    assert t.grad.tolist() == [2.0, 4.0]
+    assert base64.b64decode(picture).decode() == drawing.svg()
+    assert int(least) == round(float(svg_of(drawing).get("width")) / 2)
+    for how in ({"include": ["text/plain"]}, {"exclude": ["text/html"]}):
+        assert set(drawing._repr_mimebundle_(**how)) == {"text/plain"}

@@ -53,14 +53,16 @@ graphs = st.integers(1, 25).flatmap(
 
 
 @given(graphs)
-def test_no_two_boxes_overlap_whatever_the_graph(graph):
-    assert overlaps(layout(*graph)) == []  # cycles and loops included
-
-
-@given(graphs)
-def test_no_edge_runs_through_a_box(graph):
+def test_layout_of_any_graph(graph):
+    """No boxes overlap, no edge runs through a box, all lies on the sheet, twice alike; cycles and loops included."""
     sizes, edges = graph
-    assert hits(layout(sizes, edges), edges) == []
+    drawn = layout(sizes, edges)
+    assert overlaps(drawn) == []
+    assert hits(drawn, edges) == []
+    for x, y, w, h in drawn.boxes:
+        assert -0.02 <= x <= x + w <= drawn.width + 0.02
+        assert -0.02 <= y <= y + h <= drawn.height + 0.02
+    assert layout(sizes, edges) == drawn
 
 
 @given(graphs)
@@ -78,30 +80,11 @@ def test_every_edge_leaves_its_tail_and_enters_its_head_from_the_facing_sides(gr
             assert y <= route[-1][1] <= y + h
 
 
-@given(graphs)
-def test_everything_lies_on_the_sheet(graph):
-    drawn = layout(*graph)
-    for x, y, w, h in drawn.boxes:
-        assert -0.02 <= x <= x + w <= drawn.width + 0.02
-        assert -0.02 <= y <= y + h <= drawn.height + 0.02
-
-
-@given(graphs)
-def test_the_same_graph_gets_the_same_coordinates(graph):
-    assert layout(*graph) == layout(*graph)
-
-
 def test_edges_point_to_the_right_unless_they_close_a_cycle():
     edges = [(0, 1), (1, 2), (2, 0), (2, 3)]
     drawn = layout([(50, 30)] * 4, edges)
     assert drawn.backward == {2}
     assert drawn.boxes[0][0] < drawn.boxes[1][0] < drawn.boxes[2][0] < drawn.boxes[3][0]
-
-
-def test_a_straight_chain_is_straight():
-    drawn = layout([(60, 30)] * 9, [(i, i + 1) for i in range(8)])
-    assert {y for _, y, _, _ in drawn.boxes} == {0.0}
-    assert all(len(route) == 2 for route in drawn.routes)
 
 
 def test_a_chain_stays_straight_when_every_link_takes_a_leaf():
@@ -162,21 +145,19 @@ def test_parallel_edges_enter_at_different_places():
     assert first[-1] != second[-1]
 
 
-def test_a_loop_is_one_point_on_its_box():
+def test_a_loop_is_one_point_on_its_box_and_nothing_gives_an_empty_sheet():
     assert layout([(60, 30)], [(0, 0)]).routes == [[(60.0, 15.0)]]
-
-
-def test_nothing_gives_an_empty_sheet():
     assert layout([], []) == Layout(0.0, 0.0, [], [])
 
 
-@pytest.mark.parametrize("reach", [5, 40, 2000])
+@pytest.mark.parametrize("reach", [5, 2000])
 def test_two_thousand_boxes_do_not_overlap(reach):
     edges = net([(i, i - 1 - i * 7919 % min(i, reach)) for i in range(1, 2000)])
     edges += [(i - 1 - i * 104729 % min(i, reach), i) for i in range(1, 2000)]
     assert overlaps(layout([SIZES[i % 3] for i in range(2000)], edges)) == []
 
 
-def test_depth_is_no_matter():
-    drawn = layout([(60, 30)] * 20_000, list(pairwise(range(20_000))))
+def test_a_straight_chain_is_straight_and_its_depth_is_no_matter():
+    drawn = layout([(60, 30)] * 10_000, list(pairwise(range(10_000))))
     assert {y for _, y, _, _ in drawn.boxes} == {0.0}
+    assert all(len(route) == 2 for route in drawn.routes)

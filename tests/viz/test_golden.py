@@ -27,10 +27,23 @@ def odd():
     """A rule by hand, a hook, a node that is used often, a dead branch, and numbers that are not finite."""
     a, dead = Value(-1234.5, label="a", requires_grad=False), Value(float("inf"), label="∂ <b>")
     s = a * dead + dead
-    s.register_hook(lambda g: g * 2)
+    s.register_hook(lambda g: g + 1)
     square = Value(s.data * s.data, (s, s), "square")
     square._backward = lambda: None
     return square + sum([dead * 1e-9] * 6) + dead.relu() * 0
+
+
+def shared():
+    """Three roots over one leaf, whose gradient is a node, and which is named by a number; a label that is None."""
+    a, b = Value(3.0), Value(1e300)
+    a.label, b.label = 7, None
+    (a * a * a).backward(create_graph=True)
+    return [Value(1.0, (a, b), 'a|b{"<\\>'), a * 2.0, a]
+
+
+def passed(out):
+    out.backward()
+    return out
 
 
 def small(activation="tanh"):
@@ -45,7 +58,10 @@ def folded():
 PICTURES = {
     "expression.svg": lambda: draw_dot(expression()).svg(),
     "expression.dot": lambda: draw_dot(expression()).source,
-    "downward.svg": lambda: draw_dot(neuron(), rankdir="TB").svg(),
+    "odd.dot": lambda: draw_dot(odd(), rankdir="TB").source,
+    "shared.dot": lambda: draw_dot(shared(), names={}).source,
+    "arrays.dot": lambda: draw_dot(arrays()).source,
+    "downward.svg": lambda: draw_dot(passed(neuron()), rankdir="TB").svg(),
     "odd.svg": lambda: draw_dot(odd()).svg(),
     "crowd.svg": lambda: draw_dot(crowd()).svg(),
     "folded.svg": lambda: draw_dot(folded(), max_nodes=5).svg(),
@@ -53,6 +69,8 @@ PICTURES = {
     "loop.svg": lambda: viz.animate(neuron()).svg,
     "network.svg": lambda: viz.draw_network(small(), np.random.default_rng(0).normal(size=(9, 2))).svg,
     "movie.svg": lambda: turning(3).still(1),
+    "odd.json": lambda: viz.player(odd(), names={}).story(),
+    "arrays.json": lambda: viz.player(arrays(), names={}).story(),
     "folded.json": lambda: viz.player(folded(), max_nodes=5, names={}).story(),
 }
 

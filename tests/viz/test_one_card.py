@@ -8,9 +8,9 @@ import pytest
 from drawn_graphs import expression, neuron
 
 from micrograd import Tensor, Value, draw_dot
-from micrograd.viz.playing.animation import Film
-from micrograd.viz.playing.placement import stage
-from micrograd.viz.playing.views import one_root, story
+from micrograd.viz.playing.animation import Timeline
+from micrograd.viz.playing.placement import placed
+from micrograd.viz.playing.views import PlayedGraph, one_root
 
 SVG = "{http://www.w3.org/2000/svg}"
 TIMED = re.compile(r"([tlwfb])(\d+)(?:-(\d+))?")
@@ -36,8 +36,8 @@ GRAPHS = {
 
 
 def film(root):
-    scene = story(one_root(root, "a test"), 40, {}).scenes[0]
-    return Film(scene, stage(scene))
+    scene = PlayedGraph(one_root(root, "a test"), {}).story(40).scenes[0]
+    return Timeline(scene, placed(scene))
 
 
 def seen(element, step=None):

@@ -110,13 +110,6 @@ def test_any_function_of_a_point_or_of_many_will_do(model):
     np.testing.assert_allclose(scores(model, SPOTS), SPOTS[:, 0] - SPOTS[:, 1], atol=1e-15)
 
 
-def test_two_scores_of_a_tensor_are_told_apart_by_their_difference():
-    def model(x):
-        return Tensor(np.stack([np.zeros(len(x)), np.asarray(x)[:, 0]], axis=1))
-
-    np.testing.assert_array_equal(scores(model, SPOTS), SPOTS[:, 0])
-
-
 def test_a_lead_is_over_the_best_of_the_others():
     found = np.random.default_rng(0).integers(0, 3, (4, 50)).astype(float)  # with many ties
     for i, lead in enumerate(leads(found)):
@@ -159,20 +152,15 @@ def test_an_overflow_is_seen_in_the_scores_and_warns_nobody():
         assert np.isnan(scores(neuron, SPOTS)).any()
 
 
-def test_the_grid_goes_around_all_points_in_squares():
-    xs, ys = plane(np.array(X), 40)
-    assert len(xs) == 40
-    assert xs[0] < 0 < 3 < xs[-1]
-    assert ys[0] < 0 < 2 < ys[-1]
-    assert xs[1] - xs[0] == pytest.approx(ys[1] - ys[0], rel=0.05)
-
-
-@pytest.mark.parametrize("points", [[[0, 0], [1000, 1]], [[1, 1], [1, 1]], [[0, 5], [9, 5]]])
-def test_the_grid_has_two_sides_whatever_the_points(points):
-    xs, ys = plane(np.array(points, dtype=float), 30)
-    assert min(len(xs), len(ys)) >= 10
-    assert np.all(np.diff(xs) > 0)
-    assert np.all(np.diff(ys) > 0)
+@pytest.mark.parametrize("points", [X, [[0, 0], [1000, 1]], [[1, 1], [1, 1]], [[0, 5], [9, 5]]])
+def test_the_grid_goes_around_all_points_in_increasing_steps_whatever_the_points(points):
+    sides = plane(np.array(points, dtype=float), 40)
+    assert max(map(len, sides)) == 40
+    assert min(map(len, sides)) >= 10
+    for side, of_points in zip(sides, np.transpose(points), strict=True):
+        assert np.all(np.diff(side) > 0)
+        assert side[0] < min(of_points) <= max(of_points) < side[-1]
+    assert points != X or np.diff(sides[0])[0] == pytest.approx(np.diff(sides[1])[0], rel=0.05), "squares"
 
 
 def test_the_rows_of_a_grid_are_the_ys():
@@ -225,15 +213,7 @@ def test_the_boundary_and_both_margins_are_lines_where_the_score_says(axes):
     assert len({str(c.get_linestyle()) for c in contours}) == 2
 
 
-def test_no_line_runs_over_a_point(axes):
-    viz.plot_decision_boundary(lambda p: 2 * p[:, 0] - 3, X, Y, axes)
-    points = [thing for thing in axes.collections if thing.get_label().startswith("class")]
-    lines = [thing for thing in axes.collections if thing not in points]
-    assert len(points) == 2
-    assert max(line.zorder for line in lines) < min(point.zorder for point in points)
-
-
-def test_the_classes_are_circles_and_triangles(axes):
+def test_the_classes_are_circles_and_triangles_above_every_line(axes):
     viz.plot_decision_boundary(MLP(2, [3, 1]), X, Y, axes)
     points = [c for c in axes.collections if type(c).__name__ == "PathCollection"]
     np.testing.assert_array_equal(points[0].get_offsets(), X[:2])
@@ -243,6 +223,8 @@ def test_the_classes_are_circles_and_triangles(axes):
     assert corners[1] == 4  # and back to the first
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["class -1", "class 1", "boundary: score 0", "margins: score -1 and 1"]
+    lines = [thing for thing in axes.collections if thing not in points]
+    assert max(line.zorder for line in lines) < min(point.zorder for point in points)
 
 
 @pytest.mark.parametrize("count", [3, 4, 9])
@@ -271,11 +253,6 @@ def test_no_two_of_many_classes_look_alike():
     film.frame(1.0)
     looks = {re.sub('transform="[^"]*"', "", panels.mark(film, i, 0, 0)) for i in range(12)}
     assert len(looks) == 12
-
-
-def test_a_network_of_values_may_have_three_classes(axes):
-    viz.plot_decision_boundary(MLP(2, [4, 3]), X, [0, 1, 2, 1], axes, levels=(-0.5, 0, 0.5))
-    assert "margins: the best one leads by 0.5" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize(
@@ -308,11 +285,6 @@ def test_a_model_without_a_boundary_is_drawn_without_one(model, axes):
     assert not [c for c in axes.collections if hasattr(c, "levels") and len(c.levels) == 1]
 
 
-def test_levels_must_increase(axes):
-    with pytest.raises(ValueError, match=r"levels are .*such as"):
-        viz.plot_decision_boundary(MLP(2, [1]), X, Y, axes, levels=(1, 0, -1))
-
-
 def test_the_loss_is_a_curve_of_numbers_or_values(axes):
     assert viz.plot_loss([3, Value(2.0), Tensor(1.5)], axes) is axes
     assert axes.get_lines()[0].get_ydata().tolist() == [3, 2, 1.5]
@@ -340,14 +312,13 @@ def test_the_accuracy_is_in_percent_on_a_scale_of_its_own(axes):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["loss", "right answers"]
 
 
-def test_losses_and_accuracies_must_be_as_many(axes):
-    with pytest.raises(ValueError, match="2 losses and 1 accuracies"):
-        viz.plot_loss([2, 1], axes, accuracy=[1])
-
-
-def test_no_losses_are_refused():
-    with pytest.raises(ValueError, match="there are no losses to plot"):
-        viz.plot_loss([])
+def test_no_losses_and_accuracies_of_another_count_are_refused(axes):
+    for losses, accuracy, words in (
+        ([], None, "there are no losses to plot"),
+        ([2, 1], [1], "2 losses and 1 accuracies"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            viz.plot_loss(losses, axes, accuracy=accuracy)
 
 
 def test_without_axes_there_is_a_new_figure():

@@ -72,55 +72,30 @@ def matrices():
     return Tensor(np.ones((4, 2)), requires_grad=True), Tensor(np.ones((2, 3)), requires_grad=True)
 
 
-def test_a_matrix_product_reads_as_in_a_textbook(matrices):
-    a, b = matrices
-    assert [text.part for text in texts(a @ b)] == ["g @ {1}.T", "{0}.T @ g"]
-
-
-def test_what_broadcasting_stretched_is_summed_in_the_text(matrices):
-    a, _ = matrices
-    bias = Tensor(np.ones(2), requires_grad=True)
-    assert [text.part for text in texts(a + bias)] == ["g", "sum_to(g, (2,))"]
-
-
 @pytest.mark.parametrize(
-    ("make", "text"),
+    ("make", "wanted"),
     [
-        (lambda a: a.sum(), "broadcast_to(g, (4, 2))"),
-        (lambda a: a.T, "g.T"),
-        (lambda a: a.reshape(8), "reshape(g, (4, 2))"),
-        (lambda a: a[1], "scatter(g)"),
-        (lambda a: a.softmax(axis=1), "{out} * (g - (g * {out}).sum(axis=1, keepdims=True))"),
-        (lambda a: concatenate([a, a]), "g[...]"),
+        (lambda a, b: a @ b, ["g @ {1}.T", "{0}.T @ g"]),
+        (lambda a, b: a + b[:, 0], ["g", "sum_to(g, (2,))"]),
+        (lambda a, b: a.sum(), ["broadcast_to(g, (4, 2))"]),
+        (lambda a, b: a.T, ["g.T"]),
+        (lambda a, b: a.reshape(8), ["reshape(g, (4, 2))"]),
+        (lambda a, b: a[1], ["scatter(g)"]),
+        (lambda a, b: a.softmax(axis=1), ["{out} * (g - (g * {out}).sum(axis=1, keepdims=True))"]),
+        (lambda a, b: concatenate([a, a]), ["g[...]"] * 2),
+        (lambda a, b: einsum("ij,jk->ik", a, b), [None, None]),
     ],
 )
-def test_rules_of_arrays_have_texts(matrices, make, text):
-    assert texts(make(matrices[0]))[0].part == text
+def test_rules_of_arrays_read_as_in_a_textbook_but_those_that_need_real_arrays(matrices, make, wanted):
+    assert [text and text.part for text in texts(make(*matrices))] == wanted
 
 
-def test_a_rule_that_needs_real_arrays_has_no_text(matrices):
-    assert texts(einsum("ij,jk->ik", *matrices)) == [None, None]
-
-
-def test_a_hand_written_closure_has_no_text():
+def test_a_hand_written_closure_has_no_text_and_a_factor_of_1_and_a_term_of_0_are_left_out():
     a = Value(1.0)
     out = Value(2.0, (a,), "mine")
     out._backward = lambda: None
     assert texts(out) == [None]
-
-
-def test_brackets_stand_where_they_are_needed_and_nowhere_else():
-    a, b, c = map(Term, "abc")
-    for term, text in [
-        ((a + b) * c, "(a + b) * c"),
-        (a + b * c, "a + b * c"),
-        (a - (b - c), "a - (b - c)"),
-        (a - b - c, "a - b - c"),
-        (a / (b * c), "a / (b * c)"),
-        ((-a) ** 2, "(-a)**2"),
-        (1 * a + 0, "a"),
-    ]:
-        assert formula(term)[0].format(a="a", b="b", c="c") == text
+    assert formula(1 * Term("a") + 0)[0] == formula(Term("a"))[0]
 
 
 def test_a_function_of_arrays_is_recorded_under_its_own_name():

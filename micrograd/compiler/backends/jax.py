@@ -8,6 +8,7 @@ Arrays do not change in JAX: what fills an array in NumPy has its pure form here
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import lowered
-from ..lowered import OPSET, Lowered, Read, Symbol, needed, reader, symbols_in
+from ..lowered import OPSET, Lowered, Read, Symbol, library, needed, reader, symbols_in
 
 RESIDENT = True  # arrays stay on the device between the steps of a training program
 OPTIONS = ("devices",)
@@ -245,23 +246,11 @@ def _einsum(letters: Sequence[Any], output: Any, *operands: Any) -> Any:
     return jnp().einsum(*(part for pair in zip(operands, letters, strict=True) for part in pair), output)
 
 
-def _window_index(counts: Sequence[int], size: Any, stride: Any, dilation: Any) -> tuple[Any, ...]:
-    """The index that takes windows from an array, or adds them back."""
-    n, index = len(size), []
-    for i in range(n):
-        grid = dilation[i] * np.arange(size[i])[:, None] + stride[i] * np.arange(counts[i])
-        index.append(grid.reshape([m if j % n == i else 1 for j, m in enumerate((*size, *counts))]))
-    return (..., *index)
-
-
-def _windows(a: Any, size: Any, stride: Any, dilation: Any) -> Any:
-    spans = [d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True)]
-    counts = [(m - span) // s + 1 for m, span, s in zip(a.shape[-len(size) :], spans, stride, strict=True)]
-    return jnp().asarray(a)[_window_index(counts, size, stride, dilation)]
-
-
-def _windows_back(a: Any, size: Any, stride: Any, dilation: Any, shape: tuple[int, ...]) -> Any:
-    return _added(shape, _window_index(a.shape[-len(size) :], size, stride, dilation), a)
+def _in_windows(shape: tuple[int, ...], *how: Any) -> tuple[Any, ...]:
+    """The index that takes windows from an array of this shape, or adds them back."""
+    axes = shape[len(shape) - len(how[0]) :]
+    places = library.windows(np.arange(math.prod(axes)).reshape(axes), *how)
+    return ..., *np.unravel_index(places, axes)
 
 
 PURE: dict[str, Callable[..., Any]] = {
@@ -276,7 +265,7 @@ PURE: dict[str, Callable[..., Any]] = {
     "scatter_along_axis": _scatter_along_axis,
     "matmul_like": lambda a, b, _like: a @ b,
     "einsum_of": _einsum,
-    "windows": _windows,
-    "windows_back": _windows_back,
+    "windows": lambda a, *how: jnp().asarray(a)[_in_windows(a.shape, *how)],
+    "windows_back": lambda a, *how: _added(how[-1], _in_windows(how[-1], *how[:-1]), a),
     "argsort": lambda a, axis, _kind="": jnp().argsort(a, axis),
 }

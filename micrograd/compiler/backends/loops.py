@@ -530,16 +530,9 @@ def _matmul(self: Loops, x: Symbol, a: Any, b: Any, *_: Any) -> View:
     return self._product(x, (left, right), output, a, b)
 
 
-def _take(self: Loops, x: Symbol, a: Any, index: Any, axis: int | None = None, **_: Any) -> View:
-    view = self._whole(a)
-    if axis is None:
-        view, axis = view.moved(lambda at: at.reshape(-1)), 0
-    return self._indexed(view, (*[slice(None)] * (axis % view.at.ndim), index))
-
-
 MOVES: dict[str, Callable[..., View]] = {  # of positions
     "getitem": lambda self, x, a, index: self._indexed(self._whole(a), index),
-    "take": _take,
+    "take": lambda self, x, a, index, axis: self._indexed(self._whole(a), (*[slice(None)] * axis, index)),
     "take_along_axis": lambda self, x, a, index, axis: self._indexed(self._whole(a), _along(a, index, axis)),
     "broadcast_to": lambda self, x, a, *_: self._whole(a).moved(lambda at: np.broadcast_to(at, x.shape)),
     ".transpose": lambda self, x, a, *order: self._whole(a).moved(lambda at: at.transpose(*order)),

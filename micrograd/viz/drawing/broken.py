@@ -11,7 +11,7 @@ from ...scalars.kinds import is_node, node_of
 from ..page import bundle, image
 from . import svg
 from .alt_text import alt_text
-from .data import Group, Picture, Walk, describe, walk
+from .data import Group, Picture, describe, walk
 from .fold import calls_of
 from .names import find_names
 
@@ -31,7 +31,7 @@ def listen() -> None:
 def _tell(error: BaseException | None, variables: dict[str, Any], ipython: Any) -> None:
     if error is not None and (picture := led_to(error, variables)) is not None:
         words = f"What led to the error:\n{alt_text(picture)}"
-        shown = f"<p>What led to the error:</p>{image('image/svg+xml', svg.write(picture).encode(), words)}"
+        shown = f"<p>What led to the error:</p>{image(svg.write(picture), words)}"
         ipython.display.display(bundle(shown, words), raw=True)
 
 
@@ -45,9 +45,7 @@ def led_to(error: BaseException, variables: dict[str, Any]) -> Picture | None:
         kept += [n for n in dict.fromkeys(node._prev) if n not in kept][: MOST - len(kept)]
     whole = walk(operands)
     inside = [i for i, node in enumerate(whole.nodes) if node in kept]
-    place = {i: k for k, i in enumerate(inside)}
-    below = [tuple(place[j] for j in whole.operands[i] if j in place) for i in inside]
-    part = Walk([whole.nodes[i] for i in inside], below, [place[i] for i in whole.roots if i in place])
+    part, _ = whole.part(inside)
     left = len(whole.nodes) - len(inside)
     note = f"the last {len(inside)} of {len(whole.nodes):,} nodes" if left else ""
     names = find_names(part, calls_of(part), variables)

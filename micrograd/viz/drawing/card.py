@@ -67,24 +67,20 @@ class Place:
     badge: float
 
 
-def face(box: Box, uses: int = 0) -> Face:
+def face(box: Box, uses: int = 0, shape: str | None = None) -> Face:
     """The card of a box at rest, whose numbers are text; it has so many uses."""
-    shape = dict(box.rows).get("shape", "")
+    shape = dict(box.rows).get("shape", "") if shape is None else shape
+    name = shorten(box.name, 26, "\u2026")
+    other = "sum" if box.op == "sum" else "constant" if box.kind == "constant" and shape else ""
+    title, named = name or pretty(clean(box.expression) or other), bool(name) or box.kind in FOLDED
     lines = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in rows(box)]
     uses = dots(uses) if "grad" in dict(lines) and box.times == 1 else 0
     placed = [(key, text, number_width(text, uses) if key else text_width(text, 12)) for key, text in lines]
     sign = badge_text(box.op) if box.op else ""
-    return Face(box.kind, *titled(box, shape), aside(box, shape), sign, placed, [], box.times, uses, box.tip)
+    return Face(box.kind, title, named, _aside(box, shape), sign, placed, [], box.times, uses, box.tip)
 
 
-def titled(box: Box, shape: str = "") -> tuple[str, bool]:
-    """The title of a card, and whether that is a name: else it is an expression, with the usual signs."""
-    name = shorten(box.name, 26, "\u2026")
-    other = "sum" if box.op == "sum" else "constant" if box.kind == "constant" and shape else ""
-    return name or pretty(clean(box.expression) or other), bool(name) or box.kind in FOLDED
-
-
-def aside(box: Box, shape: str = "") -> str:
+def _aside(box: Box, shape: str) -> str:
     """The note to the right of the title: repetitions, shape, expression or kind."""
     if box.times > 1:
         return f"\u00d7{box.times:,}"
@@ -150,7 +146,7 @@ def pieces(face: Face, badge: float, down: bool = False) -> list[Piece]:
     for heat in face.heats:
         found += [Piece("key", x, y - 5, heat.name), Piece("heat", x, y, wide=cell_width(heat.columns))]
         low = y + heat.rows * CELL + 14
-        found += [Piece("range", x, low + RANGE * k, pretty(text)) for k, text in enumerate(heat.said)]
+        found += [Piece("range", x, low + RANGE * k, pretty(text)) for k, text in enumerate(heat.captions)]
         x += _across(heat) + GUTTER
     return found
 
@@ -162,12 +158,14 @@ def cell_width(columns: int) -> float:
 
 def _across(heat: Any) -> float:
     """Width of a heat-map with its name and, if it is of a group's gradients, their range."""
-    return max(len(heat.name) * 6.4, heat.columns * cell_width(heat.columns), *[text_width(x, 12) for x in heat.said])
+    return max(
+        len(heat.name) * 6.4, heat.columns * cell_width(heat.columns), *[text_width(x, 12) for x in heat.captions]
+    )
 
 
 def _height(heat: Any) -> float:
     """Height of a heat-map with its name, its range and padding."""
-    return 15 + heat.rows * CELL + 6 + RANGE * len(heat.said)
+    return 15 + heat.rows * CELL + 6 + RANGE * len(heat.captions)
 
 
 # ------------------------------------------------------------------------------------------------ places

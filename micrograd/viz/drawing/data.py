@@ -40,11 +40,21 @@ class Box:
 
 @dataclass
 class Edge:
-    """`count` uses of the box `tail` by the box `head`, both indices into `Picture.boxes`."""
+    """`uses` of the box `tail` by the box `head`, both indices into `Picture.boxes`.
+
+    A use is a node, its index into the walk, and the place of its operand. A `single` line stands for one use, of the
+    only result of its tail.
+    """
 
     tail: int
     head: int
-    count: int = 1
+    uses: list[tuple[int, int]]
+    single: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many uses it stands for."""
+        return len(self.uses)
 
 
 @dataclass
@@ -66,6 +76,11 @@ class Group:
     op: str = ""
     times: int = 1
 
+    @property
+    def is_sum(self) -> bool:
+        """True for one folded chain of `+`."""
+        return self.op == "sum" and self.times == 1
+
 
 # ------------------------------------------------------------------------------------------------ the walk
 @dataclass
@@ -75,6 +90,13 @@ class Walk:
     nodes: list[Any]
     operands: list[tuple[int, ...]]
     roots: list[int]
+
+    def part(self, members: Sequence[int], outside: Collection[int] = ()) -> "tuple[Walk, dict[int, int]]":
+        """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
+        place = {i: k for k, i in enumerate(members)}
+        below = [() if i in outside else self.operands[i] for i in members]
+        operands = [tuple(place[j] for j in some if j in place) for some in below]
+        return Walk([self.nodes[i] for i in members], operands, [place[i] for i in self.roots if i in place]), place
 
 
 def walk(root: Any) -> Walk:
@@ -179,7 +201,7 @@ def describe(
             if number and _needs_name(boxes[-1]):
                 boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
         else:
-            boxes.append(_group_box(id_, group, graph, home, began))
+            boxes.append(_group_box(id_, group, graph, began))
     return Picture(boxes, edges, note)
 
 
@@ -189,17 +211,26 @@ def _needs_name(box: Box) -> bool:
 
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
-    """One edge per use between two single nodes; one edge with a count where a folded box is involved."""
+    """One edge per use of a box's only result by a node or a sum; one edge with a count between other boxes."""
+    shown = {g: out[0] for g, group in enumerate(groups) if len(out := outputs(graph, group)) == 1}
     single: list[Edge] = []
-    counted: Counter[tuple[int, int]] = Counter()
+    counted: dict[tuple[int, int], Edge] = {}
     for i, below in enumerate(graph.operands):
-        for j in below:
-            tail, head = home[j], home[i]
-            if groups[tail].kind == groups[head].kind == "node":
-                single.append(Edge(tail, head))
+        head = home[i]
+        alone = groups[head].kind == "node" or groups[head].is_sum
+        for k, j in enumerate(below):
+            tail = home[j]
+            if alone and tail != head and shown.get(tail) == j:
+                single.append(Edge(tail, head, [(i, k)], single=True))
             elif tail != head:
-                counted[tail, head] += 1
-    return single + [Edge(tail, head, count) for (tail, head), count in counted.items()]
+                counted.setdefault((tail, head), Edge(tail, head, [])).uses.append((i, k))
+    return [*single, *counted.values()]
+
+
+def outputs(graph: Walk, group: Group) -> list[int]:
+    """The members of a group that no other member uses; for a single node, that node."""
+    used = {j for i in group.members for j in graph.operands[i]} if len(group.members) > 1 else ()
+    return [i for i in group.members if i not in used]
 
 
 def _grad(node: Any) -> Any:
@@ -229,21 +260,20 @@ def _node_box(
     return Box(id_, kind, name, op, rows, expression, stands_for, "\n".join(filter(None, lines)))
 
 
-def _group_box(id_: str, group: Group, graph: Walk, home: list[int], began: bool) -> Box:
+def _group_box(id_: str, group: Group, graph: Walk, began: bool) -> Box:
     nodes = [graph.nodes[i] for i in group.members]
     rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
-    used_inside = {j for i in group.members for j in graph.operands[i] if home[j] == home[i]}
-    outputs = [graph.nodes[i] for i in group.members if i not in used_inside]
+    results = [graph.nodes[i] for i in outputs(graph, group)]
     if group.kind == "stretch":
         rows = [("", part) for part in _census(nodes)]
-    elif len(outputs) == 1:
-        rows += _node_box("", outputs[0], [], began=began).rows
+    elif len(results) == 1:
+        rows += _node_box("", results[0], [], began=began).rows
     elif group.kind == "repeat":
-        rows += _range(outputs)
+        rows += _range(results)
     if group.kind == "stretch":
         name = group.name or f"{len(nodes):,} nodes"
     else:
-        labels = {label_of(node) for node in outputs}
+        labels = {label_of(node) for node in results}
         name = group.name or (labels.pop() if len(labels) == 1 else "") or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)

@@ -1,12 +1,9 @@
 """`draw_dot`: a graph as a `graphviz.Digraph` that renders to SVG without the Graphviz programs."""
 
-import inspect
-import logging
-import os
-from collections.abc import Collection, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import graphviz
 
@@ -20,8 +17,7 @@ from .names import find_names
 
 MAX_NODES = 500  # more are unreadable in one picture, and `dot` begins to take seconds
 _RANKDIRS = ("LR", "TB")
-_GRAPHVIZ_S = {"engine", "renderer", "formatter", "neato_no_op"}  # arguments that only Graphviz supports
-_log = logging.getLogger(__name__)
+_GRAPHVIZ_S = ("renderer", "formatter", "neato_no_op")  # settings that only Graphviz knows
 
 
 def draw_dot(
@@ -86,27 +82,11 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     return describe(nodes, groups, note, names.by_id, names.owned)
 
 
-if TYPE_CHECKING:  # graphviz declares no types
+class Drawing(graphviz.Digraph):
+    """A `graphviz.Digraph` that draws itself as SVG; `graph` is the plain data it was made from.
 
-    class _Digraph:
-        body: list[str]
-
-        def __init__(self, *args: Any, **kwargs: Any): ...
-        def __getattr__(self, name: str) -> Any: ...
-        def pipe(self, *args: Any, **kwargs: Any) -> Any: ...
-        def save(self, *args: Any, **kwargs: Any) -> str: ...
-        def render(self, *args: Any, **kwargs: Any) -> str: ...
-        def copy(self) -> Any: ...
-
-else:
-    _Digraph = graphviz.Digraph
-
-
-class Drawing(_Digraph):
-    """A `graphviz.Digraph` that can render itself; `graph` is the plain data it was made from.
-
-    Notebooks and SVG files use the built-in layout, so they are the same on every machine. `dot` is used by `pipe`, for
-    formats other than SVG, and where `engine` is passed. DOT lines that the caller adds appear only in its output.
+    SVG has the built-in layout, so it is the same on every machine. Other formats and engines are Graphviz's, and so
+    are DOT lines that the caller adds: they appear only there.
     """
 
     graph: Picture
@@ -115,66 +95,36 @@ class Drawing(_Digraph):
         """The drawing in the built-in layout, as the text of an SVG file."""
         return svg.write(self.graph, "TB" if self.graph_attr.get("rankdir") in ("TB", "BT") else "LR")
 
-    def pipe(self, format: str | None = None, *args: Any, encoding: str | None = None, **kwargs: Any) -> Any:
-        """The drawing by Graphviz, as bytes, or as a string if `encoding` is passed; see `graphviz.Digraph.pipe`.
-
-        If `dot` is not installed, SVG uses the built-in layout, and this module's logger warns once.
-        """
-        try:
-            return super().pipe(format, *args, encoding=encoding, **kwargs)
-        except graphviz.ExecutableNotFound as error:
-            if self._needs_graphviz(format or self.format, kwargs):
-                raise _with_install_hint(error, format or self.format) from None
-        _say_once()
-        return self.svg() if encoding else self.svg().encode()
-
     def save(self, filename: Any = None, directory: Any = None, **kwargs: Any) -> str:
         """Write the drawing if the name ends in .png (by resvg-py) or in .svg, else the DOT source; return its path."""
-        target = Path(directory or self.directory or "", filename or "")
+        target = Path(str(directory or self.directory), str(filename or ""))
         if target.suffix.lower() not in (".png", ".svg"):
             return super().save(filename, directory=directory, **kwargs)
         target.parent.mkdir(parents=True, exist_ok=True)
         return str(save_picture(self.svg(), target))
 
-    def render(self, *args: Any, **kwargs: Any) -> str:
-        """Write the DOT source and the drawing to files; return the drawing's path. See `graphviz.Digraph.render`."""
-        given = inspect.signature(graphviz.Digraph.render).bind(self, *args, **kwargs).arguments
-        outfile = Path(given["outfile"]) if given.get("outfile") else None
-        format = given.get("format") or (outfile.suffix[1:].lower() if outfile else self.format)
-        if not self._needs_graphviz(format, given):
-            return self._render_svg(outfile, given)
-        try:
-            return super().render(*args, **kwargs)
-        except graphviz.ExecutableNotFound as error:
-            raise _with_install_hint(error, format) from None
+    def pipe(self, format: str | None = None, *args: Any, encoding: str | None = None, **kwargs: Any) -> Any:
+        """The drawing as bytes, or as a string if `encoding` is passed; see `graphviz.Digraph.pipe`."""
+        if _is_ours(kwargs.get("engine") or self.engine, format or self.format, kwargs):
+            return self.svg() if encoding else self.svg().encode()
+        with _install_hint(format or self.format):
+            return super().pipe(format, *args, encoding=encoding, **kwargs)
 
-    def _render_svg(self, outfile: Path | None, given: dict[str, Any]) -> str:
-        """`render` with the built-in layout: the same files at the same paths."""
-        directory = given.get("directory")
-        if outfile and directory is None:
-            outfile = Path(str(self.directory), outfile)
-        source = self.save(given.get("filename") or (outfile and outfile.with_suffix(".gv")), directory=directory)
-        path = str(outfile or f"{source}.svg")
-        with open(path, "x" if given.get("raise_if_result_exists") else "w", encoding="utf-8") as file:
+    def _render(self, engine: str, format: str, filepath: str, **settings: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Write the picture: `render` and `view` of graphviz.Digraph call this once they have saved the source."""
+        if not _is_ours(engine, format, settings):
+            with _install_hint(format):
+                return super()._render(engine, format, filepath, **settings)
+        path = str(settings["outfile"] or f"{filepath}.svg")
+        with open(path, "x" if settings["raise_if_result_exists"] else "w", encoding="utf-8") as file:
             file.write(self.svg())
-        if given.get("cleanup"):
-            os.remove(source)
-        if given.get("view") or given.get("quiet_view"):
-            graphviz.view(path)
         return path
-
-    def _needs_graphviz(self, format: str, given: Collection[str]) -> bool:
-        """True if only Graphviz can render this."""
-        return format not in ("svg", "svg_inline") or self.engine != "dot" or not _GRAPHVIZ_S.isdisjoint(given)
 
     def copy(self) -> "Drawing":
         """An independent copy."""
         twin = super().copy()
         twin.graph = self.graph
         return twin
-
-    def _repr_image_svg_xml(self) -> str:
-        return self.svg()
 
     def __repr__(self) -> str:
         return f"<Drawing: {alt_text(self.graph).splitlines()[0]}; svg(), render(filename)>"
@@ -183,7 +133,7 @@ class Drawing(_Digraph):
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         words, drawn = alt_text(self.graph), self.svg()
         least = round(_width(drawn) / 2)  # smaller would be unreadable; beyond that the drawing scrolls
-        picture = image("image/svg+xml", drawn.encode(), words, f"max-width: 100%; min-width: {least}px")
+        picture = image(drawn, words, f"max-width: 100%; min-width: {least}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
         return {**bundle(markup, words, include, exclude)}
 
@@ -193,18 +143,21 @@ def _width(picture: str) -> float:
     return float(picture.partition(' width="')[2].partition('"')[0])
 
 
-@cache
-def _say_once() -> None:
-    """A log record, not a warning: visible on stderr, easy to silence, and never turned into an error."""
-    _log.warning("micrograd: Graphviz's `dot` is not installed; drawing SVG with the built-in layout instead")
+def _is_ours(engine: str, format: str, settings: Mapping[str, Any]) -> bool:
+    """True if the built-in layout draws this, False if only Graphviz can."""
+    return engine == "dot" and format == "svg" and not any(settings.get(x) for x in _GRAPHVIZ_S)
 
 
-def _with_install_hint(error: Exception, format: str) -> Exception:
-    """The error, with a message that says what to install."""
-    error.args = (
-        f"only Graphviz can draw this {format!r}, and its `dot` program is not on the PATH: install it with "
-        "`apt install graphviz`, `brew install graphviz`, `choco install graphviz`, `winget install graphviz` or "
-        "`conda install graphviz` (the PyPI package alone is not enough), or use .svg() or .save('graph.png'), which "
-        "do not need it",
-    )
-    return error
+@contextmanager
+def _install_hint(format: str) -> Iterator[None]:
+    """If `dot` is missing, the error says what to install."""
+    try:
+        yield
+    except graphviz.ExecutableNotFound as error:
+        error.args = (
+            f"only Graphviz can draw this {format!r}, and its `dot` program is not on the PATH: install it with "
+            "`apt install graphviz`, `brew install graphviz`, `choco install graphviz`, `winget install graphviz` or "
+            "`conda install graphviz` (the PyPI package alone is not enough), or use .svg() or .save('graph.png'), "
+            "which do not need it",
+        )
+        raise error from None

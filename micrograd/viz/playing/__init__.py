@@ -4,7 +4,6 @@ gradients       a separate backward pass, and what each edge carried     (reads 
 heat            arrays and weights as small grids of letters
 views           the graph as scenes, plain data; a box can open another  (reads nodes)
 recompute       a graph as data: the page computes it again, nudges it   (reads nodes)
-card_contents   what is on a card whose numbers change, for `drawing.card`
 placement       coordinates of the cards, wires and numbers of a scene
 player_page     `player`: all steps, as a page: player.html, .css, and its script, in this order:
                 tools.js (the menu), player.js (story, scenes, steps), explain.js (what is said), recompute.js (computes

@@ -1,7 +1,7 @@
 """`animate`: the forward and backward pass of a small graph as an animated SVG, which also plays in an `<img>`.
 
 There is no script: the class of each element says when it is visible, and CSS keyframes (`keyframes.py`) do the rest.
-Content and coordinates come from the player's scene and stage. With `prefers-reduced-motion` the final state is shown.
+Content and coordinates come from the player's placed scene. With `prefers-reduced-motion` the final state is shown.
 """
 
 from collections import defaultdict
@@ -21,11 +21,10 @@ from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
 from ..values import hue, thickness, typeset
-from .card_contents import face
 from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
-from .placement import PILL, Stage, stage
-from .views import Scene, Wire, one_root, still, story
+from .placement import PILL, PlacedScene, placed
+from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
 CAPTION = 34.0
@@ -72,12 +71,13 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
             f"this graph has {count:,} nodes; an animation is for at most {MAX_NODES}: "
             "draw_dot(root) draws more, and player(root) steps through them"
         )
-    told = story(node, MAX_NODES)
-    scene = told.scenes[0]
-    return Animation(Film(scene, stage(scene, close=width is not None), seconds, width).svg(), alt_text(still(told)))
+    story = PlayedGraph(node).story(MAX_NODES)
+    scene = story.scenes[0]
+    moving = Timeline(scene, placed(scene, close=width is not None), seconds, width)
+    return Animation(moving.svg(), alt_text(still(story)))
 
 
-class Film:
+class Timeline:
     """A scene with its timeline, and its markup.
 
     Step 0 shows the leaves. Then comes a step for each box that computes something, one that sets the gradient of the
@@ -85,7 +85,7 @@ class Film:
     from which on, the one until which, and what.
     """
 
-    def __init__(self, scene: Scene, drawn: Stage, seconds: float = 1.2, width: float | None = None):
+    def __init__(self, scene: Scene, drawn: PlacedScene, seconds: float = 1.2, width: float | None = None):
         self.scene = scene
         self.drawn = drawn
         self.seconds = seconds
@@ -205,7 +205,7 @@ class Film:
         look, odd = self.clock.faint_until(self.computed.get(i, 0)), self._odd(i)
         gifts = [wire for wire in self.scene.wires if wire.tail == i and self._gives(wire)]
         sent = [self.clock.landing(step, self.steps) for step in sorted(self.passes[wire.head] for wire in gifts)]
-        return svg.card(face(card, gifts), place, look, states, numbers, partial(self._heat, i), sent, odd)
+        return svg.card(card.face(gifts), place, look, states, numbers, partial(self._heat, i), sent, odd)
 
     def _numbers(self, spans: Iterable[tuple[int, int, float | None, bool]]) -> list[tuple[str, str]]:
         seen = [(x, whole, self.clock.landing(start, end)) for start, end, x, whole in spans if start < end]
@@ -281,11 +281,11 @@ class Film:
 
     def _named(self, i: int) -> str:
         """`d = e + c`, with long names shortened."""
-        box = self.scene.cards[i].box
-        operands = [term(self.scene.cards[wire.tail].box) for wire in self.scene.wires if wire.head == i]
+        card = self.scene.cards[i]
+        operands = [term(self.scene.cards[wire.tail]) for wire in self.scene.wires if wire.head == i]
         texts = [(shorten(text, 14, DOTS) or DOTS, strength) for text, strength in operands]
-        made = box.expression or infix.written("+" if box.op == "sum" else box.op.lower(), texts)[0]
-        return pretty(f"{shorten(box.name, 24, DOTS)} = {made}" if box.name else made)
+        made = card.expression or infix.written("+" if card.op == "sum" else card.op.lower(), texts)[0]
+        return pretty(f"{shorten(card.name, 24, DOTS)} = {made}" if card.name else made)
 
 
 # ------------------------------------------------------------------------------------------------ pieces

@@ -7,7 +7,7 @@ differs while those to its right agree is the fault of one rule: that of the nod
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import isclose
@@ -18,21 +18,19 @@ from ...engine.value import Node
 from ...scalars.rows import nothing
 from ..drawing import svg
 from ..drawing.alt_text import alt_text
-from ..drawing.data import Group, describe, label_of, op_of, term, walk
-from ..drawing.fold import calls_of
-from ..drawing.names import find_names
+from ..drawing.data import Group, describe, label_of, op_of, term
 from ..infix import ATOM, within
 from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten
 from ..values import is_array, value_text
-from .gradients import backprop, is_hand_written, same, sent
+from .gradients import is_hand_written, same, sent
 from .player_page import plain, template
-from .views import OPEN, Story, one_root, still, story
+from .views import PlayedGraph, Story, one_root, still
 
 MOST = 200  # stops that the page keeps: the last
 SCRIPTS, SHEETS = ("playing/compare.js",), "palette.css playing/player.css playing/compare.css"
-Key = Callable[[Any, Sequence[int]], Any]
+Key = Callable[[Any, int], Any]  # what a node of a side must share with its counterpart; None: it has none
 Stop = tuple[str, bool, tuple[int, int | None]]  # what is said, whether it is of the way back, the node of each graph
 
 
@@ -83,7 +81,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
         pairs = _paired(*sides)
         found, stops = _first(*sides, pairs)
         said = found or f"They agree in {len(pairs)} numbers and their gradients."
-        told = [story(side.nodes[-1], OPEN, names) for side in sides]
+        told = [side.played.story() for side in sides]
         kept = [
             [what, *(_place(one, i, back) for one, i in zip(told, at, strict=True))] for what, back, at in stops[-MOST:]
         ]
@@ -91,7 +89,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
         data = {"page": template(), "stories": stories, "stops": kept, "said": said, "agree": not found}
         page = join("playing/compare", "Two graphs of one function", data, style="", script=_script())
         graph = still(told[0])
-        return Comparison(page, ("image/svg+xml", svg.write(graph).encode()), f"{said}\n{alt_text(graph)}", found)
+        return Comparison(page, svg.write(graph), f"{said}\n{alt_text(graph)}", found)
 
 
 @cache
@@ -103,13 +101,13 @@ class _Side:
     """One of the two graphs: its nodes with their names, data and gradients."""
 
     def __init__(self, root: Node, names: Mapping[str, Any] | None):
-        graph = walk(root)
+        self.played = PlayedGraph(root, names)
+        self.back, graph = self.played.back, self.played.graph
         self.nodes, self.operands = graph.nodes, graph.operands
-        self.back = backprop(root, self.nodes)
         if self.back.missing:
             raise ValueError(f"there are no gradients to compare: {self.back.missing}")
-        known = find_names(graph, calls_of(graph), names).by_id
-        self.boxes = describe(graph, [Group([i]) for i in range(len(self.nodes))], "", known, number=True).boxes
+        each = [Group([i]) for i in range(len(self.nodes))]
+        self.boxes = describe(graph, each, "", self.played.found.by_id, number=True).boxes
         self.users: list[list[int]] = [[] for _ in self.nodes]
         for i, below in enumerate(self.operands):
             for j in dict.fromkeys(below):
@@ -127,14 +125,14 @@ class _Side:
     def grad(self, i: int) -> Any:
         return self.back.grads.get(self.nodes[i], 0.0)
 
-    def uses(self, head: int, tail: int) -> list[int]:
+    def places(self, head: int, tail: int) -> list[int]:
         """Which operands of a node another is."""
         return [k for k, j in enumerate(self.operands[head]) if j == tail]
 
     def part(self, head: int, tail: int) -> Any:
         """What a node sends to one of its operands, in all uses together."""
         sends = sent(self.nodes[head], self.back.grads)
-        parts = [part for k in self.uses(head, tail) if (part := sends[k].part) is not None]
+        parts = [part for k in self.places(head, tail) if (part := sends[k].part) is not None]
         return sum(parts[1:], parts[0]) if parts else 0.0
 
     def rule(self, head: int) -> str:
@@ -146,7 +144,7 @@ class _Side:
     def formula(self, head: int, tail: int) -> str:
         """The rule as text, a term for each use; "" if it has none."""
         texts = rule_texts(self.nodes[head])
-        told = [rule for k in self.uses(head, tail) if (rule := texts[k])]
+        told = [rule for k in self.places(head, tail) if (rule := texts[k])]
         names = [within(term(self.boxes[j]), ATOM) or self.name(j) for j in self.operands[head]]
         return " + ".join([rule.part.format(*names, out=self.name(head)) for rule in told])
 
@@ -162,10 +160,36 @@ def _place(told: Story, i: int | None, back: bool) -> str | None:
 
 # ------------------------------------------------------------------------------------------------ which is which
 def _paired(mine: _Side, other: _Side) -> dict[int, int]:
-    """The nodes of mine, in their order, each with its counterpart in the other graph, where it has one."""
-    found = _paired_leaves(mine, other)
+    """The nodes of mine, in their order, each with its counterpart in the other graph, where it has one.
+
+    Leaves are the same, or have one label or name; then constants have one value, and the rest are taken in order.
+    """
+    found: dict[int, int] = {}
+    leaves: list[Key] = [
+        lambda side, i: id(side.nodes[i]),
+        lambda side, i: label_of(side.nodes[i]) or None,
+        lambda side, i: side.boxes[i].name or None,
+        lambda side, i: None if side.nodes[i].requires_grad else value_text(side.data(i)),
+        lambda side, i: side.nodes[i].requires_grad,
+    ]
+    for key in leaves:
+        _pair(found, mine, other, lambda side, i, key=key: None if side.operands[i] else key(side, i))
+    if not found:
+        raise ValueError("the two have no leaf in common: compute both from the same leaves, or label them alike")
+
+    def below(side: _Side, i: int) -> list[int] | None:
+        """The counterparts of a node's operands; None for a leaf, and if one has none."""
+        places = [found.get(j, -1) if side is mine else j for j in side.operands[i]]
+        return sorted(places) if places and -1 not in places else None
+
+    def made_alike(side: _Side, i: int) -> Any:
+        return (op_of(side.nodes[i]).lower(), *places) if (places := below(side, i)) else None
+
+    def made_from_the_same(side: _Side, i: int) -> Any:
+        return frozenset(places) if (places := below(side, i)) else None
+
     some = 1 + len(mine.nodes) // 1000  # an op of another name is taken only where none of the same is left
-    while _extend(found, mine, other, _op_and_operands, None) or _extend(found, mine, other, _operands, some):
+    while _pair(found, mine, other, made_alike) or _pair(found, mine, other, made_from_the_same, some):
         pass
     roots = len(mine.nodes) - 1, len(other.nodes) - 1
     if roots[1] not in found.values():
@@ -173,52 +197,19 @@ def _paired(mine: _Side, other: _Side) -> dict[int, int]:
     return {i: found[i] for i in range(len(mine.nodes)) if i in found}
 
 
-def _op_and_operands(node: Any, below: Sequence[int]) -> Any:
-    return op_of(node).lower(), *sorted(below)
-
-
-def _operands(_node: Any, below: Sequence[int]) -> Any:
-    return frozenset(below)
-
-
-def _extend(found: dict[int, int], mine: _Side, other: _Side, key: Key, most: int | None) -> bool:
-    """Pair the results whose operands are paired and whose keys are equal, `most` of them; False if there are none."""
+def _pair(found: dict[int, int], mine: _Side, other: _Side, key: Key, most: int | None = None) -> bool:
+    """Pair the nodes that are left and have equal keys, `most` of them; False if there are none."""
     taken, before = {*found.values()}, len(found)
     waiting: dict[Any, deque[int]] = {}
-    for j, below in enumerate(other.operands):
-        if below and j not in taken:
-            waiting.setdefault(key(other.nodes[j], below), deque()).append(j)
-    for i, below in enumerate(mine.operands):
-        ready = below and i not in found and all(k in found for k in below)
-        if ready and (alike := waiting.get(key(mine.nodes[i], [found[k] for k in below]))):
+    for j in range(len(other.nodes)):
+        if j not in taken and (mark := key(other, j)) is not None:
+            waiting.setdefault(mark, deque()).append(j)
+    for i in range(len(mine.nodes)):
+        if i not in found and (mark := key(mine, i)) is not None and (alike := waiting.get(mark)):
             found[i] = alike.popleft()
         if most and len(found) - before == most:
             break
     return len(found) > before
-
-
-def _paired_leaves(mine: _Side, other: _Side) -> dict[int, int]:
-    """The same leaves or, of those that are left, those of one name, then constants of one value, then in order."""
-    leaves = [[i for i, below in enumerate(side.operands) if not below] for side in (mine, other)]
-    found: dict[int, int] = {}
-    keys: list[Callable[[_Side, int], Any]] = [
-        lambda side, i: id(side.nodes[i]),
-        lambda side, i: label_of(side.nodes[i]) or None,
-        lambda side, i: side.boxes[i].name or None,
-        lambda side, i: None if side.nodes[i].requires_grad else value_text(side.data(i)),
-        lambda side, i: side.nodes[i].requires_grad,
-    ]
-    for key in keys:
-        taken, waiting = {*found.values()}, dict[Any, deque[int]]()
-        for j in leaves[1]:
-            if j not in taken and (mark := key(other, j)) is not None:
-                waiting.setdefault(mark, deque()).append(j)
-        for i in leaves[0]:
-            if i not in found and (alike := waiting.get(key(mine, i))):
-                found[i] = alike.popleft()
-    if not found:
-        raise ValueError("the two have no leaf in common: compute both from the same leaves, or label them alike")
-    return found
 
 
 # ------------------------------------------------------------------------------------------------ the first difference
@@ -276,7 +267,7 @@ def _of_gradient(mine: _Side, other: _Side, i: int, pairs: Mapping[int, int]) ->
             formula = other.formula(twin, j)
             rules = f"{mine.rule(head)} sends {value_text(part)}, and in the reference {other.rule(twin)} sends "
             rules += value_text(right) + (f" ({formula})" if formula else "")
-            hint = _hint(part, right, mine.grad(head), len(other.uses(twin, j)), mine.name(i))
+            hint = _hint(part, right, mine.grad(head), len(other.places(twin, j)), mine.name(i))
             return head, ": ".join(filter(None, [said, rules, hint]))
     heads = [" and ".join(map(side.made, side.users[k])) or "nothing" for side, k in ((mine, i), (other, j))]
     return max(mine.users[i], default=i), f"{said}: it is used by {heads[0]}, and in the reference by {heads[1]}"

@@ -65,8 +65,8 @@ function tellForward(card) {
 }
 function ranForward(card) {
   const name = isName(card.name) ? `${card.name} = ` : "";
-  const line = card.byHand ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
-  return `<p>Python ran <code>${escaped(line)}</code> and the result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.byHand ? "its <i>_backward</i>" : "the row of the operation"}: from these comes the gradient.</p>`;
+  const line = card.hand_written ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
+  return `<p>Python ran <code>${escaped(line)}</code> and the result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.hand_written ? "its <i>_backward</i>" : "the row of the operation"}: from these comes the gradient.</p>`;
 }
 function tellFold(card, doing) {
   const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
@@ -148,7 +148,7 @@ function tellBends(card) {  // which leaves move the gradient of this one
 function ranBackward(card, wires, state) {
   const g = isName(card.name) ? `<code>g = ${escaped(card.name)}.grad</code>` : `g, the gradient of <code>${escaped(code(card))}</code>`;
   const lines = wires.filter(wire => wire.rule !== undefined).map(ruleOf);
-  const said = card.byHand ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
+  const said = card.hand_written ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
     : lines.length ? `<p>The rule that ran: ${lines.slice(0, 8).join(" ")}${lines.length > 8 ? " …" : ""} with ${g}</p>`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => canNudge(operand) && state.grads.get(operand.i)?.whole);
@@ -181,7 +181,7 @@ const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0,
 function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
-    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.letGo ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
+    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.released ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
   const title = chosen.data === undefined ? `<h2>How ${name} reaches ${told(rootName)}</h2>` : `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;

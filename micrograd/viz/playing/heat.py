@@ -23,8 +23,8 @@ class Heat:
     """`rows` by `columns` cells, row by row in `cells`.
 
     `range` is "-0.5000 to 1.0000", "" if there are no numbers; `zeros` is "3 of 12 are 0", "" if none is. `of` is the
-    node that it shows, or the nodes of its cells: their places in the walk. Those of a group are in `among`: the first,
-    then pairs of how far apart the next are, and how many of them.
+    node that it shows, or the nodes of its cells: their places in the walk. Those of a group are in `among`, as a run
+    length code: the first, then pairs of a distance to the next node and how many nodes are at this distance.
     """
 
     name: str
@@ -38,12 +38,12 @@ class Heat:
     among: list[int] | None = None
 
     @property
-    def said(self) -> list[str]:
-        """What a group's card says of its gradients: the range, and how many are 0, if any."""
+    def captions(self) -> list[str]:
+        """The lines below a group's gradients: the range, and how many are 0, if any."""
         return [self.range, self.zeros] if self.name == GRADIENTS and self.range else []
 
 
-def heat_of(array: Any, name: str) -> Heat:
+def heat_of(array: Any, name: str, of: int | None = None) -> Heat:
     """The heat-map of an array: its last axis runs across, all others down.
 
     >>> import numpy as np
@@ -57,7 +57,7 @@ def heat_of(array: Any, name: str) -> Heat:
     numbers = flat.ravel().tolist() if array.size else []
     with np.errstate(all="ignore"):
         flat = _averaged(_averaged(flat, 0, ROWS), 1, COLUMNS)
-    return heat(flat.tolist(), name, numbers, str(tuple(array.shape)))
+    return heat(flat.tolist(), name, of, numbers, str(tuple(array.shape)))
 
 
 def _averaged(grid: Any, axis: int, most: int) -> Any:
@@ -73,7 +73,11 @@ def _averaged(grid: Any, axis: int, most: int) -> Any:
 
 
 def heat(
-    grid: Sequence[Sequence[float | None]], name: str, numbers: Sequence[float] | None = None, shape: str = ""
+    grid: Sequence[Sequence[float | None]],
+    name: str,
+    of: int | list[int | None] | None = None,
+    numbers: Sequence[float] | None = None,
+    shape: str = "",
 ) -> Heat:
     """The heat-map of rows of numbers; rows may differ in length, and None is an empty cell.
 
@@ -87,7 +91,7 @@ def heat(
     ends = dict.fromkeys(value_text(end(numbers)) for end in (min, max) if numbers)
     zero = numbers.count(0.0)
     zeros = f"{zero:,} of {len(numbers):,} are 0" if zero else ""
-    return Heat(name, len(grid), columns, cells, " to ".join(ends), zeros, shape)
+    return Heat(name, len(grid), columns, cells, " to ".join(ends), zeros, shape, of)
 
 
 def _letter(x: float | None, most: float) -> str:
@@ -108,32 +112,31 @@ def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) ->
     if not named:
         return []
     if not named[0][1]._is_number:
-        node = max((node for _, node in named), key=lambda node: node._data.size)
-        grad = grads.get(node)
-        maps = [heat_of(node._data, "weights"), *([] if grad is None else [heat_of(grad, GRADIENTS)])]
-        for found in maps:
-            found.of = place.get(node)
-        return maps
+        largest = max((node for _, node in named), key=lambda node: node._data.size)
+        return heats_of_array(largest._data, grads.get(largest), place.get(largest), ("weights", GRADIENTS))
     rows: dict[str, list[Any]] = {}
     for path, node in named:
         rows.setdefault(_home(path), []).append(node)
     shown = [row[:COLUMNS] for row in [*rows.values()][:ROWS]]
-    maps = [heat([[node._data for node in row] for row in shown], "weights")]
-    if any(node in grads for _, node in named):
-        maps.append(heat([[grads.get(node) for node in row] for row in shown], GRADIENTS))
-    columns = maps[0].columns
+    columns = max(map(len, shown))
     of = [place.get(row[k]) if k < len(row) else None for row in shown for k in range(columns)]
-    for found in maps:
-        found.of = of
+    maps = [heat([[node._data for node in row] for row in shown], "weights", of)]
+    if any(node in grads for _, node in named):
+        maps.append(heat([[grads.get(node) for node in row] for row in shown], GRADIENTS, of))
     return maps
 
 
+def heats_of_array(data: Any, grad: Any, of: int | None, names: tuple[str, str] = ("data", "grad")) -> list[Heat]:
+    """The heat-maps of an array and, if it has one, of its gradient."""
+    return [heat_of(array, name, of) for array, name in zip((data, grad), names, strict=True) if array is not None]
+
+
 def heat_of_group(sent: Sequence[tuple[Any, float]], place: dict[Any, int]) -> Heat:
-    """The gradients of many nodes as a bar: from the smallest magnitude to the largest, of very many some between."""
+    """The gradients of many nodes as a bar, sorted by magnitude; of very many, as many as fit, evenly spaced."""
     order = sorted(sent, key=lambda pair: abs(pair[1]) if pair[1] == pair[1] else float("inf"))
     every = (len(order) - 1) / (COLUMNS - 1)
     shown = [order[round(k * every)] for k in range(COLUMNS)] if every > 1 else order
-    found = heat([[g for _, g in shown]], GRADIENTS, [g for _, g in order])
+    found = heat([[g for _, g in shown]], GRADIENTS, numbers=[g for _, g in order])
     places = sorted(place[node] for node, _ in order)
     steps = [(step, len([*alike])) for step, alike in groupby(b - a for a, b in pairwise(places))]
     found.among = [places[0], *chain(*steps)] if len(steps) <= MOST_STEPS else None

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from ..drawing.card import Arranged, arrange
 from ..drawing.layout import Point
-from .card_contents import face
 from .views import Scene, Wire
 
 PILL = (70.0, 38.0)
@@ -18,7 +17,7 @@ CROWDED, MOST_AT_A_CARD = 70, 12  # with more wires in a scene, or into a card, 
 
 
 @dataclass
-class Stage(Arranged):
+class PlacedScene(Arranged):
     """The coordinates of a scene: `pills` are the centres of the pills of its wires, if any.
 
     If `crowded`, the pills do not fit all at once, only those of the wires into one card.
@@ -28,16 +27,16 @@ class Stage(Arranged):
     crowded: bool = False
 
 
-def stage(scene: Scene, close: bool = False) -> Stage:
+def placed(scene: Scene, close: bool = False) -> PlacedScene:
     """Lay out a scene; if `close`, with as little room between the columns as pills need."""
     uses: list[list[Wire]] = [[] for _ in scene.cards]
     for wire in scene.wires:
         uses[wire.tail].append(wire)
     crowded = len(scene.wires) > CROWDED
-    faces = [face(card, sent) for card, sent in zip(scene.cards, uses, strict=True)]
+    faces = [card.face(sent) for card, sent in zip(scene.cards, uses, strict=True)]
     ends = [(wire.tail, wire.head) for wire in scene.wires]
     shape = arrange(faces, ends, PILL[0] + (14 if crowded else 28 if close else 34))
-    return Stage(**vars(shape), pills=_pills(scene.wires, shape, crowded), crowded=crowded)
+    return PlacedScene(**vars(shape), pills=_pills(scene.wires, shape, crowded), crowded=crowded)
 
 
 def _pills(wires: list[Wire], shape: Arranged, crowded: bool) -> list[Point | None]:

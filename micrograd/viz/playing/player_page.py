@@ -24,7 +24,7 @@ The player's first place is `iframe.dataset.place`, else the address's `#step=3`
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -41,10 +41,9 @@ from ..files import save_film
 from ..page import Page, join, script, source
 from ..text import badge_text, clean, shorten
 from ..values import value_text
-from .animation import Film
-from .card_contents import face
-from .placement import Stage, stage
-from .views import LEADS_NOWHERE, OPEN, Card, Scene, Story, Wire, one_root, still, story
+from .animation import Timeline
+from .placement import PlacedScene, placed
+from .views import OPEN, Card, PlayedGraph, Scene, Story, Wire, one_root, still
 
 
 @dataclass(repr=False)
@@ -75,7 +74,7 @@ class Player(Page):
             return super().save(path)
         if not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be above 0")
-        save_film(Film(self.scene, stage(self.scene)).pictures(), target, seconds, hold=2 * seconds)
+        save_film(Timeline(self.scene, placed(self.scene)).pictures(), target, seconds, hold=2 * seconds)
         return target
 
     def story(self) -> dict[str, Any]:
@@ -141,13 +140,13 @@ def player(
         raise ValueError(f"height is {height!r}; a frame needs a positive number of pixels, or None for what it needs")
     node, (letters, variables) = one_root(root, "a player"), _letters(names)
     with without_collector():
-        told = story(node, max_nodes, variables)
-        graph = still(told)
-        data = plain(told) | _without_defaults(letters=letters)
+        story = PlayedGraph(node, variables).story(max_nodes)
+        graph = still(story)
+        data = plain(story) | _without_defaults(letters=letters)
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        page = _page(told.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
-        return Player(page, ("image/svg+xml", svg.write(graph).encode()), alt_text(graph), data, told.scenes[0])
+        page = _page(story.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
+        return Player(page, svg.write(graph), alt_text(graph), data, story.scenes[0])
 
 
 def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, Any] | None]:
@@ -182,46 +181,37 @@ def template() -> str:
 Known = dict[str, dict[str, int]]  # of each kind, the values that many cards or wires share, as JSON, with their index
 
 
-def plain(told: Story) -> dict[str, Any]:
+def plain(story: Story) -> dict[str, Any]:
     """The story as JSON data. Fields with their default value are omitted; the page restores them."""
     known: Known = {"rules": {}, "forms": {}, "looks": {}}
-    root, strength = infix.name(told.root)
+    root, strength = infix.name(story.root)
     return {
-        "title": told.title,
+        **{name: getattr(story, name) for name in ("title", "nodes", "missing", "changed", "program")},
         "root": [shorten(root, 24, "\u2026"), strength],
-        "nodes": told.nodes,
-        "missing": told.missing,
-        "changed": told.changed,
-        "program": told.program,
-        "scenes": [_scene(scene, stage(scene), known, not isinstance(told.program, str)) for scene in told.scenes],
+        "scenes": [_scene(scene, placed(scene), known, not isinstance(story.program, str)) for scene in story.scenes],
         **{kind: [json.loads(x) for x in shared] for kind, shared in known.items()},
     }
 
 
-def _scene(scene: Scene, drawn: Stage, known: Known, computed: bool) -> dict[str, Any]:
+def _scene(scene: Scene, drawn: PlacedScene, known: Known, computed: bool) -> dict[str, Any]:
     """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that.
 
     What a line stands for is told where the page computes the graph: it follows a change.
     """
     uses = Counter(wire.head for wire in scene.wires)
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
-    placed = zip(scene.cards, drawn.places, strict=True)
+    cards = zip(scene.cards, drawn.places, strict=True)
     return _without_defaults(
+        **_own(scene, "tab", "note", "parent", "forward", "backward"),
         base=base or None,
         title=clean(scene.title),
-        tab=scene.tab,
-        note=scene.note,
         crowded=drawn.crowded,
-        parent=scene.parent if scene.parent >= 0 else None,
         size=_points([(drawn.width, drawn.height)]),
-        cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(placed)],
+        cards=[_card(card, place, uses[i], known, base) for i, (card, place) in enumerate(cards)],
         wires=[
-            _wire(wire, drawn.routes[e], drawn.pills[e], known, scene.cards[wire.head], base)
-            | _without_defaults(uses=_steps(wire.uses, base) if computed and not _found(wire, scene) else [])
+            _wire(wire, drawn.routes[e], drawn.pills[e], known, scene, base, computed)
             for e, wire in enumerate(scene.wires)
         ],
-        forward=scene.forward,
-        backward=scene.backward,
     )
 
 
@@ -237,48 +227,41 @@ def _form(box: Box, count: int) -> infix.Form:
 
 
 def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
-    box = card.box
     name, strength = _name(card)
-    drawn = pieces(face(card), place.badge)
+    drawn = pieces(card.face(), place.badge)
     look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
     own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
     return _without_defaults(
+        **_own(
+            card, "kind", "shape", "uses", "times", "nodes", "opens", "outside", "hand_written", "released", "hooked"
+        ),
         name=name,
         binds=strength if strength != infix.ATOM else None,
-        form=_number_of(_form(box, uses), known["forms"]) if box.op else None,
+        form=_number_of(_form(card, uses), known["forms"]) if card.op else None,
         node=None if card.node is None else card.node - base,
         look=_number_of(look, known["looks"]),
         **own,
-        kind=box.kind,
-        op=badge_text(box.op) if box.op else "",
-        call=box.op if box.op.isidentifier() else "",
+        op=badge_text(card.op) if card.op else "",
+        call=card.op if card.op.isidentifier() else "",
         box=_points([(place.x, place.y), (place.width, place.height)]),
         badge=round(place.badge),
         data=_rounded(card.data),
         grad=_rounded(card.grad),
-        shape=card.shape,
-        uses=card.uses or None,
-        times=box.times if box.times > 1 else None,
-        nodes=box.nodes if box.nodes > 1 else None,
         heats=[_without_defaults(**asdict(heat)) for heat in card.heats],
-        opens=card.opens if card.opens != LEADS_NOWHERE else None,
-        outside=card.outside,
-        byHand=card.hand_written,
-        letGo=card.released,
-        hooked=card.hooked,
     )
 
 
 def _name(card: Card) -> infix.Text:
     """How formulas refer to a card, with the binding strength of that text."""
-    box = card.box
-    text, strength = term(box)
-    shown = shorten(text, 40, "\u2026") if box.name else clean(text)
-    return shown or (value_text(card.data) if face(card).alone else box.op or box.kind), strength
+    text, strength = term(card)
+    shown = shorten(text, 40, "\u2026") if card.name else clean(text)
+    return shown or (value_text(card.data) if card.face().alone else card.op or card.kind), strength
 
 
-def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, base: int) -> dict[str, Any]:
-    shown = wire.rule is not None and not head.hand_written
+def _wire(
+    wire: Wire, route: list[Any], pill: Any, known: Known, scene: Scene, base: int, computed: bool
+) -> dict[str, Any]:
+    shown = wire.rule is not None and not scene.cards[wire.head].hand_written
     return _without_defaults(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
@@ -286,10 +269,11 @@ def _wire(wire: Wire, route: list[Any], pill: Any, known: Known, head: Card, bas
         part=True if wire.part is True else _rounded(wire.part),
         rule=_number_of(wire.rule, known["rules"]) if shown else None,
         flow=wire.flow and [*map(_rounded, wire.flow)],
-        use=wire.use and (wire.use[0] - base, wire.use[1]),
+        use=[wire.uses[0][0] - base, wire.uses[0][1]] if wire.single else None,
         weight=None if wire.weight is None else wire.weight - base,
         route=[*map(round, _points(route))],
         pill=_points([pill]) if pill else None,
+        uses=_steps(wire.uses, base) if computed and not wire.single and not _found(wire, scene) else [],
     )
 
 
@@ -303,8 +287,13 @@ def _steps(uses: list[tuple[int, int]], base: int) -> list[int]:
     return [x for (i, k), (before, _) in zip(uses, [(base, 0), *uses], strict=False) for x in (i - before, k)]
 
 
-def _without_defaults(**fields: Any) -> dict[str, Any]:
-    return {name: x for name, x in fields.items() if x is not None and x is not False and x not in ("", [])}
+def _own(x: Any, *names: str) -> dict[str, Any]:
+    """The fields of these names whose values are not their defaults."""
+    return {f.name: getattr(x, f.name) for f in fields(x) if f.name in names and getattr(x, f.name) != f.default}
+
+
+def _without_defaults(**all: Any) -> dict[str, Any]:
+    return {name: x for name, x in all.items() if x is not None and x is not False and x not in ("", [])}
 
 
 def _rounded(x: Any) -> float | str | None:

@@ -79,7 +79,7 @@ def _linear(x: Term, function: Callable[[Any], Any]) -> list[Any]:
 
 
 def _column(column: Any) -> Any:
-    """A column of a matrix's entries: None if it counts from 0, one number if all are the same."""
+    """A column of a matrix's entries: None means 0, 1, 2 and so on, and one number that all are equal to it."""
     if not isinstance(column, list):
         return column
     if column == [*range(len(column))]:

@@ -8,21 +8,23 @@ The result holds no nodes: it is sent to the page as JSON.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import accumulate
 from math import hypot
 from typing import Any
 
 from ...engine.value import Node
-from ..drawing.card import FOLDED
-from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, roots_of, walk
+from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
+from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, op_of, outputs, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
-from ..drawing.names import find_names, relative
+from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
-from ..text import clean, shorten
+from ..text import clean, shorten, text_width
 from ..values import value_text
-from .gradients import Backprop, Sent, backprop, is_hand_written, is_released, parts, sent
-from .heat import Heat, heat_of, heat_of_group, heat_of_module
+from .gradients import Backprop, backprop, is_hand_written, is_released, parts, sent
+from .heat import Heat, heat_of_group, heat_of_module, heats_of_array
 from .recompute import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
@@ -32,10 +34,9 @@ MOST_BOXES = 5_000  # in all scenes together: the page must not grow with the gr
 
 
 @dataclass
-class Card:
-    """The contents of a box. `data` and `grad` are floats, or None; arrays have text and heat-maps instead."""
+class Card(Box):
+    """A box that is played. `data` and `grad` are floats, or None; arrays have text and heat-maps instead."""
 
-    box: Box
     node: int | None = None  # its place in the walk, if it shows one node
     data: Any = None
     grad: Any = None
@@ -48,24 +49,41 @@ class Card:
     released: bool = False
     hooked: bool = False  # a hook replaced its gradient
 
+    def face(self, uses: Sequence["Wire"] = ()) -> Face:
+        """What is on the card, whose numbers change from step to step; `uses` are the wires that leave it."""
+        rest = face(self, shape=self.shape)
+        title = rest.title if self.opens == LEADS_NOWHERE else f"\u25b8 {rest.title}"
+        counted = self.kind == "stretch" and self.data is not None and self.times == 1 and not self.shape
+        aside = f"{self.nodes:,} nodes" if counted else rest.aside
+        return replace(
+            rest, title=title, aside=aside, rows=self._rows(uses), heats=self.heats, uses=dots(len(uses)), tip=""
+        )
+
+    def _rows(self, uses: Sequence["Wire"]) -> list[tuple[str, str, float]]:
+        """The rows below the title: the numbers, without their text, or the texts of a folded box."""
+        if self.data is None:
+            texts = [text for key, text in rows(self) if key != "grad"] if self.kind in FOLDED else []
+            return [("", text, text_width(text, 12)) for text in texts]
+        parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
+        shown = [value_text(x) for x in (self.data, self.grad, *parts, *accumulate(parts)) if x is not None]
+        wide = number_width(max(shown, key=len), dots(len(uses)))  # that of the longest number at any step
+        return [(key, "", wide) for key in (("data",) if self.kind == "constant" else ("data", "grad"))]
+
 
 @dataclass
 class Wire(Edge):
     """An edge and what it carried.
 
-    For a single use, that is `local`, `part`, the `rule` that computes them, and `use`: the node, the operand's place.
-    Of an array `part` is True, and `flow` its length and its sum. Of many numbers, in or out of a folded box, `flow` is
-    that of them all, and `uses` has their places. A line into a module has the place of the `weight` that it is
-    multiplied by, if there is one.
+    For a single use, that is `local`, `part`, and the `rule` that computes them. Of an array `part` is True, and `flow`
+    its length and its sum. Of many numbers, in or out of a folded box, `flow` is that of them all. A line into a module
+    has the place of the `weight` that it is multiplied by, if there is one.
     """
 
     local: Any = None
     part: Any = None
     rule: RuleText | None = None
-    use: tuple[int, int] | None = None
     weight: int | None = None
     flow: tuple[float, float] | None = None
-    uses: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -99,25 +117,11 @@ class Story:
     modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
 
-def story(root: Node, max_nodes: int = OPEN, variables: Mapping[str, Any] | None = None) -> Story:
-    """The scenes of the graph of `root`; with more nodes than `max_nodes` it opens folded by module.
-
-    `variables` are those that give names, by default the caller's; see `drawing.names`.
-    """
-    graph = walk(root)
-    back = backprop(root, graph.nodes)
-    teller = _Teller(graph, back, variables)
-    teller.tell(max_nodes)
-    title = teller.scenes[0].title
-    said = (back.missing, _changed(len(back.then)), program(graph, back, teller.owned))
-    return Story(teller.scenes, title, root.label or teller.names[id(root)], len(graph.nodes), *said, teller.modules)
-
-
-def still(told: Story) -> Picture:
+def still(story: Story) -> Picture:
     """The first scene as a static drawing, for viewers without scripts."""
-    first = told.scenes[0]
-    note = f"{told.nodes:,} nodes in {len(first.cards)} boxes" if told.nodes > len(first.cards) else ""
-    return Picture([card.box for card in first.cards], [*first.wires], note)
+    first = story.scenes[0]
+    note = f"{story.nodes:,} nodes in {len(first.cards)} boxes" if story.nodes > len(first.cards) else ""
+    return Picture([*first.cards], [*first.wires], note)
 
 
 def _changed(count: int) -> str:
@@ -143,31 +147,34 @@ class _Part:
     level: int
     title: str
     parent: int = -1
-    around: list[Group] = field(default_factory=list)  # the groups of the scene that leads here
     tab: str = ""
     note: str = ""
     opener: Card | None = None  # the box that leads to it
     module: Any = None  # whose inside it shows
 
 
-class _Teller:
-    """Makes scenes breadth first, from the whole graph down, until the page is full."""
+class PlayedGraph:
+    """A graph with its gradients and names. Its scenes are made breadth first, from the whole graph down.
 
-    def __init__(self, graph: Walk, back: Backprop, variables: Mapping[str, Any] | None):
-        self.graph, self.back = graph, back
-        self.calls = calls_of(graph)
+    `variables` are those that give names, by default the caller's; see `drawing.names`.
+    """
+
+    def __init__(self, root: Node, variables: Mapping[str, Any] | None = None):
+        self.root, self.graph = root, walk(root)
+        self.back: Backprop = backprop(root, self.graph.nodes)
+        self.calls = calls_of(self.graph)
         self.depth = max((len(call[0]) for call in self.calls if call), default=0)
-        self.uses = _uses(graph)
-        found = find_names(graph, self.calls, variables)
-        self.names, self.owned = {id(graph.nodes[graph.roots[0]]): "out"} | found.by_id, found.owned
-        self.place = {node: i for i, node in enumerate(graph.nodes)}
+        self.uses = _uses(self.graph)
+        self.found: Names = find_names(self.graph, self.calls, variables)
+        self.names, self.owned = {id(root): "out"} | self.found.by_id, self.found.owned
+        self.place = {node: i for i, node in enumerate(self.graph.nodes)}
         self.scenes: list[Scene] = []
         self.modules: dict[int, int] = {}
         self.boxes = 0
         self.waiting: deque[_Part] = deque()
 
-    def tell(self, max_nodes: int) -> None:
-        """Make all scenes, and store them in `views`."""
+    def story(self, max_nodes: int = OPEN) -> Story:
+        """All scenes, until the page is full; with more nodes than `max_nodes` it opens folded by module."""
         views = self._views(max_nodes)
         for level, tab in views:
             whole = range(len(self.graph.nodes))
@@ -184,12 +191,15 @@ class _Teller:
                 if part.opener.opens < len(self.scenes):
                     continue
             self._scene(part)
+        root, back = self.root, self.back
+        said = (back.missing, _changed(len(back.then)), program(self.graph, back, self.owned))
+        name = root.label or self.names[id(root)]
+        return Story(self.scenes, self.scenes[0].title, name, len(self.graph.nodes), *said, self.modules)
 
     def _title(self) -> str:
         """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
-        root = self.graph.nodes[self.graph.roots[0]]
         made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
-        return " = ".join(filter(None, [shorten(root.label, 40, "\u2026"), clean(made)])) or "computation graph"
+        return " = ".join(filter(None, [shorten(self.root.label, 40, "\u2026"), clean(made)])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """(nesting level, name) of each view of the whole graph; the page opens at the first."""
@@ -209,7 +219,7 @@ class _Teller:
     def _scene(self, part: _Part) -> None:
         groups = [Group([i]) for i in part.members]
         if part.level != EACH:
-            inside = self._inside(part.members)[0]
+            inside = self.graph.part(part.members)[0]
             calls = [self.calls[i] for i in part.members]
             folded = fold_at(inside, calls, part.level, AIM)
             if part.level and len(folded) > OPEN:  # a view of modules: what is outside of them is repeated, most often
@@ -219,17 +229,16 @@ class _Teller:
         groups = border + groups
         nodes = [i for group in groups for i in group.members]
         outside = {i for group in border for i in group.members}
-        sub, place = self._inside(nodes, outside)
+        sub, place = self.graph.part(nodes, outside)
         local = [_moved(group, place) for group in groups]
         names = relative(self.names, [i for i in map(id, sub.nodes) if i in self.owned and part.parent >= 0])
         drawn = describe(sub, local, "", names | self._given(part, outside), self.owned, number=True)
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
-            card.box.name = card.box.name or ("" if card.box.expression else card.box.op)
-            card.outside, card.box.op = True, ""
-            card.box.kind = "input" if card.box.kind == "result" else card.box.kind
-            card.heats = card.heats if card.box.kind != "module" else []  # not the weights of the result
-        wires = self._wires(sub, local, cards)
+            card.name = card.name or ("" if card.expression else card.op)
+            card.outside, card.op = True, ""
+            card.kind = "input" if card.kind == "result" else card.kind
+        wires = self._wires(sub, local, drawn.edges)
         first = [min((i for i in g.members if self.graph.operands[i]), default=-1) for g in groups]
         forward = _in_order(cards, wires, first)
         backward = [i for i in reversed(forward) if self._sends(i, cards, wires)]
@@ -237,7 +246,7 @@ class _Teller:
         self.scenes.append(Scene(part.title, cards, wires, forward, backward, part.parent, part.tab, part.note))
         self.boxes += len(cards)
         for card, group in zip(cards[len(border) :], groups[len(border) :], strict=True):
-            self._lead_on(part, at, card, group, groups)
+            self._lead_on(part, at, card, group)
 
     def _given(self, part: _Part, outside: set[int]) -> dict[int, str]:
         """Names for the inputs of a module in its own scene: x, or x0, x1 and so on."""
@@ -246,44 +255,34 @@ class _Teller:
         border = {id(self.graph.nodes[i]) for i in outside}
         return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
 
-    def _inside(self, members: Sequence[int], outside: Collection[int] = ()) -> tuple[Walk, dict[int, int]]:
-        """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
-        place = {i: k for k, i in enumerate(members)}
-        below = [() if i in outside else self.graph.operands[i] for i in members]
-        operands = [tuple(place[j] for j in some if j in place) for some in below]
-        roots = [place[i] for i in self.graph.roots if i in place]
-        return Walk([self.graph.nodes[i] for i in members], operands, roots), place
-
     def _border(self, part: _Part) -> list[Group]:
-        """Outside nodes that the members use: one by one, or, if there are many, grouped as in the enclosing scene."""
+        """Outside nodes that the members use: one by one or, if there are many, a box for those of each op."""
         inside = {*part.members}
         used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
-        if len(used) <= OPEN:
-            return [Group([j]) for j in used]
-        home = {i: g for g, group in enumerate(part.around) for i in group.members}
-        found: dict[int, list[int]] = {}
+        alike: dict[Any, Group] = {}
         for j in used:
-            found.setdefault(home.get(j, -1), []).append(j)
-        alone = Group([], "repeat")
-        around = {g: part.around[g] if g >= 0 else replace(alone, times=len(found[g])) for g in found}
-        return [replace(around[g], members=members) for g, members in found.items()]
+            op, known = op_of(self.graph.nodes[j]), self.graph.nodes[j].requires_grad
+            group = alike.setdefault((op, known) if len(used) > OPEN else j, Group([], "repeat", op=op, times=0))
+            group.members.append(j)
+            group.times += 1
+        return [group if group.times > 1 else Group(group.members) for group in alike.values()]
 
     def _card(self, box: Box, sub: Walk, group: Group, part: _Part) -> Card:
-        card = Card(box)
+        card = Card(**vars(box))
         if group.kind == "node":
             self._show(card, sub.nodes[group.members[0]])
             return card
-        outputs = [sub.nodes[i] for i in _outputs(sub, group)]
+        results = [sub.nodes[i] for i in outputs(sub, group)]
         if group.kind == "module" and group.times > 1:  # the result of one call does not represent them all
-            box.rows = [row for row in box.rows if row[0] == "nodes"]
-        elif len(outputs) == 1:
-            self._show(card, outputs[0])
+            card.rows = [row for row in card.rows if row[0] == "nodes"]
+        elif len(results) == 1:
+            self._show(card, results[0])
         if group.kind == "module":
-            marks = (getattr(node, "_made_by", ()) for node in outputs)
+            marks = (getattr(node, "_made_by", ()) for node in results)
             module = next((mark[:-1][: part.level][-1] for mark in marks if mark and part.level), None)
             card.heats = heat_of_module(module, self.back.grads, self.place) if module is not None else []
         elif card.grad is None:
-            sent = [(node, g) for node in outputs if isinstance(g := self.back.grads.get(node), float | int)]
+            sent = [(node, g) for node in results if isinstance(g := self.back.grads.get(node), float | int)]
             card.heats = [heat_of_group(sent, self.place)] if sent else []
         return card
 
@@ -295,50 +294,37 @@ class _Teller:
         card.hooked = node in self.back.replaced
         data = self.back.then.get(node, node._data)
         texts = {"data": value_text(data)} | ({} if grad is None else {"grad": value_text(grad)})
-        card.box.rows = [(key, texts.get(key, text)) for key, text in card.box.rows]
+        card.rows = [(key, texts.get(key, text)) for key, text in card.rows]
         if node._is_number:
             card.data, card.grad = data, grad
             return
         if data.size == 1:
             card.data, card.grad = float(data.item()), None if grad is None else float(grad.item())
         else:
-            card.heats = [heat_of(data, "data"), *([] if grad is None else [heat_of(grad, "grad")])]
-            for heat in card.heats:
-                heat.of = card.node
-        if data.ndim or card.box.kind != "constant":
+            card.heats = heats_of_array(data, grad, card.node)
+        if data.ndim or card.kind != "constant":
             card.shape = str(tuple(data.shape))
 
-    def _wires(self, sub: Walk, groups: list[Group], cards: list[Card]) -> list[Wire]:
-        """One wire per use, in the order of the operands; one wire with a count where a folded box is involved."""
-        home = {i: g for g, group in enumerate(groups) for i in group.members}  # groups are in the order of the boxes
-        shown = {g: out[0] for g, group in enumerate(groups) if len(out := _outputs(sub, group)) == 1}
-        counted: dict[tuple[int, int], Wire] = {}
-        weights: dict[tuple[int, int], set[int]] = {}
-        wires: list[Wire] = []
-        for i, below in enumerate(sub.operands):
-            head = home[i]
-            if cards[head].outside:
-                continue
-            alone = groups[head].kind == "node" or _is_sum(groups[head])
-            uses = sent(sub.nodes[i], self.back.grads) if alone else []
-            rules = rule_texts(sub.nodes[i]) if alone else []
-            for k, j in enumerate(below):
-                tail = home[j]
-                if alone and tail != head and shown.get(tail) == j:
-                    sent_here = uses[k] if k < len(uses) else Sent()
-                    with sub.nodes[i]._quiet():
-                        wires.append(_wire(tail, head, sent_here, rules[k], (self.place[sub.nodes[i]], k)))
-                elif tail != head:
-                    known = counted.setdefault((tail, head), Wire(tail, head, 0))
-                    known.count += 1
-                    known.uses.append((self.place[sub.nodes[i]], k))
-                    beside = [m for m in below if m != j and home[m] == head and not sub.operands[m]]
-                    weights.setdefault((tail, head), set()).update(beside)
-        for ends, wire in counted.items():
-            if len(weights[ends]) == 1:
-                wire.weight = self.place[sub.nodes[weights[ends].pop()]]
-            wire.flow = self._flow(wire.uses)
-        return wires + list(counted.values())
+    def _wires(self, sub: Walk, groups: list[Group], edges: Sequence[Edge]) -> list[Wire]:
+        """The lines, with what they carried."""
+        sends = cache(lambda i: (sent(sub.nodes[i], self.back.grads), rule_texts(sub.nodes[i])))
+        wires = []
+        for edge in edges:
+            uses = [(self.place[sub.nodes[i]], k) for i, k in edge.uses]
+            wires.append(wire := Wire(edge.tail, edge.head, uses, edge.single))
+            if edge.single:
+                [(i, k)] = edge.uses
+                told, rules = sends(i)
+                wire.local, wire.rule = told[k].local, rules[k]
+                with sub.nodes[i]._quiet():
+                    wire.part, wire.flow = _part_and_flow(told[k].part)
+            else:
+                members = {*groups[edge.head].members}
+                beside = {m for i, k in edge.uses for m in sub.operands[i] if m != sub.operands[i][k] and m in members}
+                weights = [m for m in beside if not sub.operands[m]]
+                wire.weight = self.place[sub.nodes[weights[0]]] if len(weights) == 1 else None
+                wire.flow = self._flow(uses)
+        return wires
 
     def _flow(self, uses: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
         """The length and the sum of what these uses send, if all are numbers; None if they send nothing."""
@@ -354,25 +340,25 @@ class _Teller:
         if self.back.missing:
             return False
         mine = [wire for wire in wires if wire.head == i]
-        return any(w.part is not None or (w.rule is None and cards[w.tail].box.kind != "constant") for w in mine)
+        return any(w.part is not None or (w.rule is None and cards[w.tail].kind != "constant") for w in mine)
 
     # ---- where a box leads
 
-    def _lead_on(self, part: _Part, at: int, card: Card, group: Group, around: list[Group]) -> None:
+    def _lead_on(self, part: _Part, at: int, card: Card, group: Group) -> None:
         """Queue the scene of a box's contents, if it has one."""
         if group.kind not in FOLDED or len(group.members) < 2:
             return
-        members, name = sorted(group.members), card.box.name
+        members, name = sorted(group.members), card.name
         if group.kind == "module":
             made = [call[0] for i in members if (call := self.calls[i])]
             level, note = part.level + 1, ""
             if all(len(modules) <= part.level for modules in made):
                 level, (members, note) = 0, self._one_call(members, group.times)
             module = made[0][: part.level][-1]
-            self.waiting.append(_Part(members, level, name, at, around, note=note, opener=card, module=module))
-        elif group.kind == "stretch" or (_is_sum(group) and len(members) <= AIM):
-            level = EACH if _is_sum(group) else 0
-            self.waiting.append(_Part(members, level, name or card.box.op, at, around, opener=card))
+            self.waiting.append(_Part(members, level, name, at, note=note, opener=card, module=module))
+        elif group.kind == "stretch" or (group.is_sum and len(members) <= AIM):
+            level = EACH if group.is_sum else 0
+            self.waiting.append(_Part(members, level, name or card.op, at, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
         """For a module called many times: the nodes and weights of the call with the largest gradients, and a note."""
@@ -395,21 +381,11 @@ class _Teller:
         return size if size == size else 0.0
 
 
-def _outputs(sub: Walk, group: Group) -> list[int]:
-    """The members of a group that no other member uses; for a single node, that node."""
-    used = {j for i in group.members for j in sub.operands[i]} if len(group.members) > 1 else ()
-    return [i for i in group.members if i not in used]
-
-
-def _is_sum(group: Group) -> bool:
-    """True if the group is one folded chain of `+`."""
-    return group.op == "sum" and group.times == 1
-
-
-def _wire(tail: int, head: int, sends: Sent, rule: RuleText | None, use: tuple[int, int]) -> Wire:
-    if (part := sends.part) is None or isinstance(part, float | int):
-        return Wire(tail, head, 1, sends.local, part, rule, use)
-    return Wire(tail, head, 1, sends.local, True, rule, use, None, (float((part**2).sum() ** 0.5), float(part.sum())))
+def _part_and_flow(part: Any) -> tuple[Any, tuple[float, float] | None]:
+    """What a single line has of what it carried: a number or, of an array, True and its length and its sum."""
+    if part is None or isinstance(part, float | int):
+        return part, None
+    return True, (float((part**2).sum() ** 0.5), float(part.sum()))
 
 
 def _uses(graph: Walk) -> Counter[Node]:
@@ -434,4 +410,4 @@ def _in_order(cards: list[Card], wires: list[Wire], first: Sequence[int]) -> lis
         ready = next((i for i in left if into[i].isdisjoint(left)), None)
         done.append(min(left, key=first.__getitem__) if ready is None else ready)
         del left[done[-1]]
-    return [i for i in done if not cards[i].outside and (cards[i].box.op or cards[i].box.kind in ("module", "stretch"))]
+    return [i for i in done if not cards[i].outside and (cards[i].op or cards[i].kind in ("module", "stretch"))]

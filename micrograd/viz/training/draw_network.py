@@ -76,7 +76,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     opens = inside(model, some, points.shape[1], [None] * len(some), [flat(owned)], owned, layers)
     knob = choice(len(some)) if "inside" in opens else ""
     html = page_with_player("network", words, opens, network=panel[-1](None), choice=knob)
-    made.page = Page(html, ("image/svg+xml", svg.encode()), words)
+    made.page = Page(html, svg, words)
     return made
 
 

@@ -8,7 +8,6 @@ ways; if the results differ, the model is called for each point.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from operator import call
 from typing import Any
 
@@ -123,18 +122,18 @@ def leads(found: np.ndarray) -> np.ndarray:
     return found - np.where(found == best, second, best)
 
 
-def method(model: Any, name: str) -> Callable[[], Any]:
-    """The model's method of this name, or a function that returns an empty list.
+def listed(model: Any, name: str) -> list[Any]:
+    """What the model's method of this name returns, as a list, which is empty if there is no such method.
 
     Looked up on the class, since an instance may have an attribute of that name (`self.modules = [...]`).
     """
-    found = getattr(type(model), name, None)
-    return partial(found, model) if callable(found) else list
+    found: Callable[[Any], Iterable[Any]] | None = getattr(type(model), name, None)
+    return [*found(model)] if callable(found) else []
 
 
 def parameters(model: Any) -> list[Any]:
     """The parameters of a model, a module or a function."""
-    return list(method(model, "parameters")())
+    return listed(model, "parameters")
 
 
 def _ways(model: Any) -> list[Callable[..., Any]]:

@@ -41,7 +41,7 @@ def page(film: Recording, opens: dict[str, Any]) -> Page:
         aspect=f"{across / up:.3f}",
         sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
     )
-    return Page(html, ("image/svg+xml", still(film, frames[-1]).encode()), alt_text(film))
+    return Page(html, still(film, frames[-1]), alt_text(film))
 
 
 def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str) -> str:

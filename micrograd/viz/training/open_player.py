@@ -20,15 +20,15 @@ from ...tensor.tensor import Tensor
 from ..drawing.data import walk
 from ..playing.player_page import plain, template
 from ..playing.recompute import number
-from ..playing.views import OPEN, Story, story
+from ..playing.views import PlayedGraph, Story
 from .evaluate import parameters
 from .network_svg import MOST_UNITS
 from .neurons import Layer
 
 MOST = 40_000  # weights in all frames together; with more, the page has those of the last frame
 FINEST = 8_192  # a weight is stored as a whole number of this part of the largest
-TYPICAL = -0.5  # the number that stands for all others while the cards are measured
-TYPICAL_RANGE, TYPICAL_ZEROS = "-0.5000 to -0.5000", "99 of 999 are 0"
+PLACEHOLDER = -0.5  # in place of every number that the page computes
+PLACEHOLDER_RANGE, PLACEHOLDER_ZEROS = "-0.5000 to -0.5000", "99 of 999 are 0"
 
 Loss = Callable[[Any, Any], Any]
 Source = tuple[int, int | None]  # the first number of a leaf, and how many there are; None: it is no array
@@ -77,11 +77,11 @@ def inside(
                 root, columns_of = _graph(model, row, label, inputs, loss)
             except _Closed as why:
                 return {"closed": str(why)}
-            found = story(root, OPEN, {})
+            found = PlayedGraph(root, {}).story()
             if isinstance(found.program, str):
                 return {"closed": found.program}
             units = [found.modules.get(id(module), 0) for layer in columns for module in layer.modules[:MOST_UNITS]]
-            told[label] = _told(root, found, slots | columns_of)
+            told[label] = _without_numbers(root, found, slots | columns_of)
     several = [one for k, one in enumerate(told.values()) if one not in [*told.values()][:k]]  # classes may be alike
     kinds = [several.index(told[label]) for label in labels]
     scenes = [one["story"].pop("scenes") for one in several]
@@ -115,7 +115,7 @@ def _lines(columns: Sequence[Layer], slots: Sources) -> list[list[tuple[int, int
 
 
 def _slots(leaves: Sequence[Any], at: int = 0, step: int = 1) -> Sources:
-    """Where the numbers of each leaf are in a row of all."""
+    """The offset of each leaf in the flat row of all their numbers, and its size (None: it is one number)."""
     slots: Sources = {}
     for leaf in leaves:
         size = leaf.size if isinstance(leaf, Tensor) else None
@@ -172,7 +172,7 @@ def _usual_loss(made: Any, y: Any, label: Any) -> Any:
     return cross_entropy(made.reshape(1, -1), [index]) if isinstance(made, Tensor) else cross_entropy(scores, index)
 
 
-def _told(root: Node, found: Story, sources: Sources) -> dict[str, Any]:
+def _without_numbers(root: Node, found: Story, sources: Sources) -> dict[str, Any]:
     """The story without its numbers, and where the page finds each leaf: (first, how many), or None if it stays."""
     graph = walk(root)
     leaves = [i for i, below in enumerate(graph.operands) if not below]
@@ -184,18 +184,18 @@ def _told(root: Node, found: Story, sources: Sources) -> dict[str, Any]:
     return {"story": plain(found), "leaves": [known.get(i) for i in leaves]}
 
 
-def _blank(told: Story, known: Collection[int]) -> None:
+def _blank(story: Story, known: Collection[int]) -> None:
     """Replace the numbers of the graph, which the page computes, by one: neurons that are built alike then look alike,
     and all of them together take little more room than one."""
-    for scene in told.scenes:
+    for scene in story.scenes:
         for card in scene.cards:
-            if card.box.kind != "constant" or card.node in known:
-                card.data, card.grad = (None if x is None else TYPICAL for x in (card.data, card.grad))
+            if card.kind != "constant" or card.node in known:
+                card.data, card.grad = (None if x is None else PLACEHOLDER for x in (card.data, card.grad))
             for heat in card.heats:
-                heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), TYPICAL_RANGE, TYPICAL_ZEROS
+                heat.cells, heat.range, heat.zeros = "J" * len(heat.cells), PLACEHOLDER_RANGE, PLACEHOLDER_ZEROS
         for wire in scene.wires:
-            wire.local = None if wire.local is None else TYPICAL
-            wire.part, wire.flow = wire.part if wire.part in (None, True) else TYPICAL, None
+            wire.local = None if wire.local is None else PLACEHOLDER
+            wire.part, wire.flow = wire.part if wire.part in (None, True) else PLACEHOLDER, None
 
 
 def _stored(frames: Sequence[np.ndarray]) -> list[Any]:

@@ -160,7 +160,7 @@ def _on_panel(film: Recording, points: np.ndarray) -> np.ndarray:
 
 
 def class_indices(film: Recording) -> list[int]:
-    """The index of each class: of two sides 0 and 1, of regions that of its score."""
+    """The index of each class: 0 and 1 for two sides, else the label, which is the index of its score."""
     return list(range(len(film.classes))) if film.kind == "sides" else [int(float(name)) for name in film.classes]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from ..files import save_film
 from ..page import Page, image
 from .draw_network import JUDGED, answering
-from .evaluate import as_array, class_scores, flat, increasing, lattice, method, one_score, pairs, plain, plane, samples
+from .evaluate import as_array, class_scores, flat, increasing, lattice, listed, one_score, pairs, plain, plane, samples
 from .frames import Frame, Kind, Levels, Recording
 from .movie_page import page, pictures, still
 from .neurons import network
@@ -277,7 +277,7 @@ class Watch(Movie):
         super().frame(loss, accuracy)
         if self._cell is not None and time.monotonic() - self._shown_at >= self.every:
             words = f"step {self.frames[-1].step}, loss {self.losses[-1]:.4g}"
-            markup = image("image/svg+xml", self.still().encode(), words)
+            markup = image(self.still(), words)
             self._cell.update({"text/html": markup, "text/plain": words}, raw=True)
             self._shown_at = time.monotonic()  # drawing does not count: the training goes on for `every` seconds
 
@@ -312,7 +312,7 @@ def _data(X: Any, y: Any, resolution: int) -> tuple[Kind, np.ndarray, dict[str, 
 # ------------------------------------------------------------------------------------------------ weights
 def _layers(model: Any) -> dict[str, list[Any]]:
     """The parameters of each layer, by its name; {} for a model without parameters."""
-    named = list(method(model, "named_parameters")()) or [("weights", p) for p in method(model, "parameters")()]
+    named = listed(model, "named_parameters") or [("weights", p) for p in listed(model, "parameters")]
     layers: dict[str, list[Any]] = {}
     for name, p in named:
         parts = name.split(".")  # layers.0.neurons.3.w.1 is in layers.0; hidden.weight in hidden; w.1 in w

@@ -1,9 +1,9 @@
-"""What 850 silly and wrong answers and a hundred right ones, over all lessons, are told.
+"""What 850 silly and wrong answers, 300 typical mistakes and more than a hundred right answers are told.
 
-answers.json has the answers: an expression, or a piece of the solution and what stands there instead. They were
-written before anybody looked at what the checkers say. A hint is specific if it names the mistake, or the kind of
-answer that is needed. It is general if the solution with all its numbers changed gets the same hint, so that
-nothing but "this is not it" can be known.
+answers.json has the answers: an expression, or a piece of the solution and what stands there instead. Those that are
+`hinted` begin with the words of the hint that they must get. The `wrong` ones were written before anybody looked at
+what the checkers say. A hint is specific if it names the mistake, or the kind of answer that is needed. It is general
+if the solution with all its numbers changed gets the same hint, so that nothing but "this is not it" can be known.
 """
 
 import ast
@@ -102,6 +102,13 @@ def told(kind, lesson):
     return [(row, said(row[0], answered(*row))) for row in given]
 
 
+@cache
+def hinted(lesson):
+    """The same of the typical mistakes: the answer, the words that its hint must have, and what is said of it."""
+    given = [row for row in ANSWERS["hinted"] if row[1].partition(".")[0] == lesson]
+    return [(answer, words, said(answer[0], answered(*answer))) for words, *answer in given]
+
+
 def changed(answer):
     """An answer with each of its numbers changed, or a function that returns such an answer."""
     if isinstance(answer, (bool, str, type)) or answer is None:
@@ -136,6 +143,19 @@ def is_specific(name, hint):
 @over_lessons
 def test_no_silly_answer_is_accepted(lesson):
     assert [row for row, hint in told("wrong", lesson) if not hint.startswith("✗ ")] == []
+
+
+@over_lessons
+def test_a_typical_mistake_gets_the_hint_at_it(lesson):
+    assert [(answer, words, hint) for answer, words, hint in hinted(lesson) if words not in hint] == []
+
+
+@over_lessons
+def test_each_exercise_has_three_hints_for_three_mistakes(lesson):
+    hints = {}
+    for (name, *_), hint in [*told("wrong", lesson), *((answer, hint) for answer, _, hint in hinted(lesson))]:
+        hints.setdefault(name, set()).add(without_numbers(hint))
+    assert {name: found for name, found in hints.items() if len(found) < 3} == {}
 
 
 @over_lessons
