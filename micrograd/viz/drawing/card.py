@@ -68,12 +68,12 @@ class Place:
 
 
 def face(box: Box, uses: int = 0, shape: str | None = None) -> Face:
-    """The card of a box at rest, whose numbers are text; it has so many uses."""
-    shape = dict(box.rows).get("shape", "") if shape is None else shape
+    """The card of a box at rest, whose numbers are text; it has so many uses. With a `shape`, it has no rows yet."""
+    shape, below = (dict(box.rows).get("shape", ""), rows(box)) if shape is None else (shape, [])
     name = shorten(box.name, 26, "\u2026")
     other = "sum" if box.op == "sum" else "constant" if box.kind == "constant" and shape else ""
     title, named = name or pretty(clean(box.expression) or other), bool(name) or box.kind in FOLDED
-    lines = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in rows(box)]
+    lines = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in below]
     uses = dots(uses) if "grad" in dict(lines) and box.times == 1 else 0
     placed = [(key, text, number_width(text, uses) if key else text_width(text, 12)) for key, text in lines]
     sign = badge_text(box.op) if box.op else ""
