@@ -116,13 +116,14 @@ def test_a_checked_step_is_one_step(make: Callable, how: Any, backend: str):
         model = make()
         for i, p in enumerate(model.parameters()):
             p.data = p.data * 0 + 0.1 * i
-        optimizer = how(model.parameters(), lr=0.1, weight_decay=0.01)
+        unused = (Tensor if make is layered else Value)(1.0, requires_grad=True)
+        optimizer = how([*model.parameters(), unused], lr=0.1, weight_decay=0.01)
         loss = (lambda x, y: F.mse(model(x), y)) if make is layered else lambda x, y: model(list(x)) ** 2
         given = (X, Y) if make is layered else ([0.5, -1.0], 0.0)
         step = micrograd.compile(loss, update=optimizer, backend=backend, check=check)
         losses = [step(*given).data for _ in range(3)]
         states = [x for p in model.parameters() for x in optimizer.state[p].values()]
-        return [*losses, *(p.data for p in model.parameters()), *(p.grad for p in model.parameters()), *states]
+        return [*losses, unused.data, *(p.data for p in model.parameters()), *(p.grad for p in model.parameters()), *states]
 
     for a, b in zip(trained(True), trained(False), strict=True):
         np.testing.assert_array_equal(a, b) if a is not None else None
