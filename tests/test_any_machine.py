@@ -83,7 +83,7 @@ def test_neither_asserts_and_docstrings_nor_hash_seeds_and_locales_change_anythi
     assert run(tmp_path, flag, **environment) == expected
 
 
-def test_a_read_only_install_in_a_path_with_a_blank_changes_nothing(expected: tuple[str, bytes], tmp_path: Path):
+def test_read_only_install_in_a_path_with_a_blank_changes_nothing(expected: tuple[str, bytes], tmp_path: Path):
     """Root may write anywhere: so the program's audit hook refuses as well."""
     package = tmp_path / "a path, with blanks"
     shutil.copytree(ROOT / "micrograd", package / "micrograd", ignore=shutil.ignore_patterns("__pycache__"))

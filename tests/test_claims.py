@@ -42,7 +42,7 @@ def rows(text):
 # Commands, counts, lists
 
 
-def test_the_commands_without_make_are_those_of_make():
+def test_commands_without_make_are_those_of_make():
     commands = (
         block(section(GUIDES["install"], "Without make")).replace("\\", "/").replace(".venv/Scripts/", "").splitlines()
     )
@@ -65,7 +65,7 @@ def test_python_is_as_new_as_is_said():
 SPAN = re.compile(r"`([^`]+)`")
 
 
-def test_what_the_table_of_the_api_says_to_write_runs(tmp_path, monkeypatch):
+def test_table_of_the_api_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     x = Tensor([2.0, 3.0], requires_grad=True)
     model = nn.Linear(2, 1)
@@ -137,11 +137,11 @@ def test_each_difference_from_the_classic_has_tests():
 # Pictures and programs
 
 
-def test_the_network_that_is_shown_folded_has_as_many_parameters_as_is_said():
+def test_network_that_is_shown_folded_has_as_many_parameters_as_is_said():
     assert f"a network of {len(nn.MLP(2, [16, 16, 1]).parameters())} parameters" in GUIDES["see"]
 
 
-def test_the_animation_has_no_script_and_the_film_loads_nothing():
+def test_animation_has_no_script_and_the_film_loads_nothing():
     x = Value(2.0)
     assert "<script" not in viz.animate(x * x).svg
     film = viz.movie(nn.MLP(2, [1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
@@ -149,7 +149,7 @@ def test_the_animation_has_no_script_and_the_film_loads_nothing():
     assert not re.search(r"(src|href)=.?(https?:|/|\.)", str(film.page()))
 
 
-def test_the_film_shows_a_network_that_learns_when_the_page_is_typed_in_order():
+def test_film_shows_a_network_that_learns_when_the_page_is_typed_in_order():
     names = {}
     for example in doctest.DocTestParser().get_examples(GUIDES["see"]):
         if "+SKIP" not in example.source:
@@ -158,7 +158,7 @@ def test_the_film_shows_a_network_that_learns_when_the_page_is_typed_in_order():
     assert frames[-1].loss < frames[0].loss / 2
 
 
-def test_the_drawings_and_the_table_of_budgets_are_those_of_the_package(monkeypatch):
+def test_drawings_and_the_table_of_budgets_are_those_of_the_package(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import refresh
 
@@ -166,7 +166,7 @@ def test_the_drawings_and_the_table_of_budgets_are_those_of_the_package(monkeypa
         assert path.read_text(encoding="utf-8") == text, "run docs/refresh.py"
 
 
-def test_it_is_as_much_faster_than_the_classic_as_was_measured():
+def test_speed_beside_the_classic_is_as_was_measured():
     measured = [row for row in rows((ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")) if len(row) > 4]
     eager = [row for row in measured if row[1] == "default" and "classic" in row[3] and "compiled" not in row[0]]
     ratios = [float(re.match(r"\*\*([\d.]+)\*\* times", row[4])[1]) for row in eager if "times" in row[4]]
@@ -177,7 +177,7 @@ def test_it_is_as_much_faster_than_the_classic_as_was_measured():
 # CONTRIBUTING.md
 
 
-def test_the_figure_of_the_layers_has_each_room_above_those_that_it_uses():
+def test_figure_of_the_layers_has_each_room_above_those_that_it_uses():
     floors = block(section(CONTRIBUTING, "How it hangs together")).splitlines()
     names = {name.split(".")[0] for name in ROOMS}
     floor = {name: next(i for i, line in enumerate(floors) if re.search(rf"\b{name}(/|\.py)", line)) for name in names}
@@ -185,7 +185,7 @@ def test_the_figure_of_the_layers_has_each_room_above_those_that_it_uses():
         assert all(floor[room.split(".")[0]] <= floor[other.split(".")[0]] for other in used)
 
 
-def test_the_examples_of_contributing_are_code_of_the_package_or_could_be():
+def test_examples_of_contributing_are_code_of_the_package_or_could_be():
     examples = re.findall(r"^```python\n(.*?)^```", CONTRIBUTING, re.DOTALL | re.MULTILINE)
     sources = [bare(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
     new = [example for example in examples if not any(bare(example) in source for source in sources)]

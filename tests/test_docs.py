@@ -7,7 +7,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_stubs_are_those_that_the_tables_make(monkeypatch):
+def test_stubs_are_those_that_the_tables_make(monkeypatch):
     pytest.importorskip("ruff", reason="ruff, which formats the stubs, is not installed")
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import stubs

@@ -30,7 +30,7 @@ def test_each_fault_of_a_docstring_is_found():
     assert len(found) == len(starts) + 1  # nor when one would use it
 
 
-def test_a_telegram_in_a_docstring_is_counted_and_its_sections_are_not():
+def test_telegram_in_a_docstring_is_counted_and_its_sections_are_not():
     doc = (
         'Fast: a thing; another.\n\nArgs:\n    x, y: a number; 0 is none.\n\n>>> f(x)\n{"a: b; c": 1}\n\nSee `a: b`.\n'
     )
@@ -42,7 +42,7 @@ def test_a_telegram_in_a_docstring_is_counted_and_its_sections_are_not():
 
 
 @pytest.mark.parametrize("name", functions.FUNCTIONS)
-def test_the_example_of_a_function_made_from_a_table_is_right(name):
+def test_example_of_a_function_made_from_a_table_is_right(name):
     """The others are in the files, where pytest finds them."""
     names = {**vars(functions), "Tensor": Tensor}
     [example] = doctest.DocTestFinder(recurse=False).find(functions.FUNCTIONS[name], name, globs=names)

@@ -24,7 +24,7 @@ def programs(guide):
     return [block for block in blocks if not block.startswith(">>>")]
 
 
-def test_what_is_taken_elsewhere_gives_the_same_numbers_there(tmp_path, monkeypatch):
+def test_exported_models_give_the_same_numbers_elsewhere(tmp_path, monkeypatch):
     for package in ("torch", "onnx", "onnxruntime"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
@@ -35,7 +35,7 @@ def test_what_is_taken_elsewhere_gives_the_same_numbers_there(tmp_path, monkeypa
     assert (tmp_path / "small.onnx").stat().st_size < 4096  # "a few kilobytes"
 
 
-def test_the_words_that_replace_pytorchs_are_there(tmp_path, monkeypatch):
+def test_words_that_replace_pytorchs_are_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {name: getattr(micrograd, name) for name in dir(micrograd)}
     a, x, y = np.ones((2, 3)), Tensor(np.ones((2, 3)), requires_grad=True), Tensor(np.zeros((2, 3)))
@@ -48,7 +48,7 @@ def test_the_words_that_replace_pytorchs_are_there(tmp_path, monkeypatch):
             eval(span, names | {"y": total})
 
 
-def test_an_exercise_that_a_teacher_adds_is_checked():
+def test_exercise_that_a_teacher_adds_is_checked():
     (program,) = programs("teach")
     command = [sys.executable, "-X", "utf8"]
     done = subprocess.run(command, input=program, cwd=LESSONS, capture_output=True, encoding="utf-8")

@@ -187,7 +187,7 @@ def is_the_same(way: str, program: Program, one_in_two_places: bool) -> None:
 @hunted
 @given(program=programs(Value), one_in_two_places=st.booleans())
 @example(program=doubled(Value, "mul"), one_in_two_places=True)
-def test_the_gradient_of_numbers_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
+def test_gradient_of_numbers_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
     is_the_same(way, program, one_in_two_places)
 
 
@@ -195,7 +195,7 @@ def test_the_gradient_of_numbers_is_the_same_in_every_way(way: str, program: Pro
 @hunted
 @given(program=programs(Tensor), one_in_two_places=st.booleans())
 @example(program=doubled(Tensor, "__mul__"), one_in_two_places=True)
-def test_the_gradient_of_arrays_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
+def test_gradient_of_arrays_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
     is_the_same(way, program, one_in_two_places)
 
 
@@ -248,7 +248,7 @@ SECOND: dict[str, Callable[[Callable, list[Any], list[Any]], Sequence[Any]]] = {
 @pytest.mark.parametrize("way", SECOND)
 @hunted
 @given(data=st.data())
-def test_the_second_derivative_is_the_same_in_every_way(way: str, kind: type, data: st.DataObject):
+def test_second_derivative_is_the_same_in_every_way(way: str, kind: type, data: st.DataObject):
     program = data.draw(programs(kind))
     vs = [float(v) if kind is Value else v for v in directions(program)]
     agree(SECOND[way](unwatched(program), nodes(program), vs), second_by_grad(program, nodes(program), vs))

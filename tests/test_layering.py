@@ -20,7 +20,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "engine": (set(), 449),
     "common": (set(), 96),
     "scalars": ({"engine", "common"}, 884),
-    "tensor": (GROUND, 1571),
+    "tensor": (GROUND, 1565),
     "autograd": (GROUND | {"tensor"}, 583),
     "functional": (GROUND | {"tensor"}, 278),
     "optim": (GROUND | {"tensor"}, 344),
@@ -118,13 +118,13 @@ def code_lines(source: str) -> int:
 
 
 @pytest.mark.parametrize("name", sorted(MODULES.keys() - FACES))
-def test_a_file_uses_only_what_its_room_may(name):
+def test_file_uses_only_what_its_room_may(name):
     below = {room(found) for found in OWN[name] if (name, room(found)) not in SHOW} - {room(name)}
     assert below <= ROOMS[room(name)][0]
 
 
 @pytest.mark.parametrize("name", sorted(name for name in MODULES if room(name) in WITHOUT_NUMPY))
-def test_what_needs_no_arrays_needs_no_numpy(name):
+def test_rooms_without_arrays_need_no_numpy(name):
     """The engine needs the standard library alone; a drawing also what the package depends on."""
     outside = {found.split(".")[0] for found in IMPORTS[name] - OWN[name]} - sys.stdlib_module_names
     assert outside <= ({"graphviz"} if room(name) == "viz.drawing" else set())
@@ -133,7 +133,7 @@ def test_what_needs_no_arrays_needs_no_numpy(name):
 @pytest.mark.parametrize(
     "name", sorted(name for name in MODULES if room(name) in {"engine", "scalars", "common", "tensor"})
 )
-def test_the_core_imports_nothing_by_a_name_made_at_run_time(name):
+def test_core_imports_nothing_by_a_name_made_at_run_time(name):
     """`import_module("micrograd.viz")` would be an arrow that the tests above cannot see."""
     called = {
         getattr(node.func, "id", getattr(node.func, "attr", None))
@@ -144,12 +144,12 @@ def test_the_core_imports_nothing_by_a_name_made_at_run_time(name):
 
 
 @pytest.mark.parametrize("name", sorted(MODULES.keys() - {"micrograd"}))
-def test_nothing_imports_from_the_package_itself(name):
+def test_modules_import_nothing_from_the_package_itself(name):
     """micrograd/__init__.py looks names up for users; inside, a name comes from the file that holds it."""
     assert "micrograd" not in OWN[name]
 
 
-def test_there_is_no_circle_of_files():
+def test_files_import_each_other_in_no_circle():
     waiting = {name: below - {name} for name, below in OWN.items()}
     while ready := [name for name, below in waiting.items() if below.isdisjoint(waiting)]:
         for name in ready:
@@ -157,7 +157,7 @@ def test_there_is_no_circle_of_files():
     assert not waiting, f"in a circle, or above one: {sorted(waiting)}"
 
 
-def test_the_house_has_few_rooms_and_few_arrows():
+def test_house_has_few_rooms_and_few_arrows():
     top = {name: ".".join(name.split(".")[:2]) for name in MODULES}
     arrows = {(top[name], top[found]) for name, below in OWN.items() for found in below if top[name] != top[found]}
     assert len(set(top.values())) <= MOST_ROOMS
@@ -165,7 +165,7 @@ def test_the_house_has_few_rooms_and_few_arrows():
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_a_room_keeps_its_budget_of_lines_of_code(name):
+def test_room_keeps_its_budget_of_lines_of_code(name):
     lines = Counter({module: code_lines(source) for module, source in SOURCES.items() if room(module) == name})
     over = lines.total() - ROOMS[name][1]
     assert over <= 0, (
@@ -186,7 +186,7 @@ def test_one_page_has_as_many_lines_as_is_said():
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)
-def test_no_user_mistake_is_left_to_an_assert(path):
+def test_asserts_catch_no_user_mistake(path):
     """`python -O` drops assert statements, and an AssertionError tells a user nothing."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Assert)] == []

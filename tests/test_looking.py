@@ -264,7 +264,7 @@ def test_looking_after_the_pass_changes_nothing_either(look):
     assert bits(leaves[0].grad) == bits(2 * np.frombuffer(before[walk(root).nodes.index(leaves[0])])[0])
 
 
-def test_a_frame_of_a_movie_changes_no_gradient():
+def test_frame_of_a_movie_changes_no_gradient():
     def trained(looking: bool) -> list[bytes]:
         random.seed(1)
         model = MLP(2, [3, 1])
@@ -281,7 +281,7 @@ def test_a_frame_of_a_movie_changes_no_gradient():
     assert trained(looking=True) == trained(looking=False)
 
 
-def test_the_source_of_a_program_may_be_read():
+def test_source_of_a_program_may_be_read():
     found = []
     for looking in (False, True):
         x = Value(0.7)

@@ -43,7 +43,7 @@ def ready(tmp_path):
         (tmp_path / ".venv" / stamp).touch()
 
 
-def test_a_python_that_is_too_old_is_named(make):
+def test_python_that_is_too_old_is_named(make):
     old = 'test "$1" = --version && echo Python 3.10.13'
     none = dict.fromkeys(("python3", "python", *(f"python3_{minor}" for minor in range(8, 20))), "exit 127")
     done = make("demo", **(none | {"python3_10": old}))
@@ -53,7 +53,7 @@ def test_a_python_that_is_too_old_is_named(make):
     assert "found: Python 3.10.13 (python3.10)." in make("demo", "PYTHON=python3.10", python3_10=old).stdout
 
 
-def test_the_lessons_begin_with_the_first(make, tmp_path):
+def test_lessons_begin_with_the_first(make, tmp_path):
     ready(tmp_path)
     done = make("lessons", id="echo 1000")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"jupyter lab {LESSON}")

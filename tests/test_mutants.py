@@ -27,7 +27,7 @@ def unseen(a):
 TESTS = """
 from tiny import size
 
-def test_the_size():
+def test_size():
     assert [size(1), size(-2), size(0)] == [1, 2, 0]
 """
 
@@ -40,7 +40,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_planted_fault_is_caught_and_what_is_equivalent_or_unseen_survives(root: Path, capsys, monkeypatch):
+def test_planted_fault_is_caught_and_what_is_equivalent_or_unseen_survives(root: Path, capsys, monkeypatch):
     run = lambda: mutants.main(["--only", "tiny"], root)  # noqa: E731
     run()
     first = capsys.readouterr().out
@@ -76,10 +76,10 @@ CHANGED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize(("source", "expected"), CHANGED.items(), ids=CHANGED)
-def test_a_place_is_changed_where_it_runs_and_nowhere_else(source: str, expected: list[str]):
+def test_place_is_changed_where_it_runs_and_nowhere_else(source: str, expected: list[str]):
     assert [mutant.text for mutant in mutants.mutants_of("x.py", source.encode())] == expected
 
 
-def test_what_is_drawn_depends_on_the_seed_alone(root: Path):
+def test_draw_depends_on_the_seed_alone(root: Path):
     draw: Callable = lambda seed: [m.text for m in mutants.drawn(root, ["tiny"], 4, seed)]  # noqa: E731
     assert draw(1) == draw(1) != draw(2)

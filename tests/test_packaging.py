@@ -56,13 +56,13 @@ def installed(environment: Path) -> Path:
     return package.parents[1]
 
 
-def test_it_works_in_a_clean_environment(environment, tmp_path):
+def test_package_works_in_a_clean_environment(environment, tmp_path):
     [own] = [*environment.glob("bin/python"), *environment.glob("Scripts/python.exe")]
     run = [own, "-I", "-W", "error", "-m", "micrograd"]
     assert output(*run, "x**2", "x=3", cwd=tmp_path).startswith("x**2 = 9")
 
 
-def test_the_wheel_holds_every_file_of_the_package_and_nothing_beside_it(installed, tracked):
+def test_wheel_holds_every_file_of_the_package_and_nothing_beside_it(installed, tracked):
     missing = [name for name in tracked if name.startswith("micrograd/") and not (installed / name).is_file()]
     assert missing == []
     assert (installed / "micrograd" / "py.typed").is_file()
@@ -75,13 +75,13 @@ def test_importing_it_loads_scalars_and_its_list_of_names_alone():
     assert loaded == {"face", "engine", "scalars", "common"}
 
 
-def test_the_wheel_holds_the_demos_inside_of_the_package(installed, tracked):
+def test_wheel_holds_the_demos_inside_of_the_package(installed, tracked):
     demos = [name for name in tracked if re.fullmatch(r"demos/\w+\.py", name)]  # lessons are read where they stand
     assert demos
     assert [name for name in demos if not (installed / "micrograd" / name).is_file()] == []
 
 
-def test_the_wheel_prints_its_page_and_runs_its_demos(installed, tmp_path):
+def test_wheel_prints_its_page_and_runs_its_demos(installed, tmp_path):
     code = f"""
 import sys
 sys.path.insert(0, {str(installed)!r})
@@ -93,7 +93,7 @@ main(["demo", "linear_regression", "--seed", "3"])"""
     assert "to be found was -3.0" in said
 
 
-def test_a_type_checker_knows_every_type(tmp_path, monkeypatch):
+def test_type_checker_knows_every_type(tmp_path, monkeypatch):
     pytest.importorskip("pyright", reason="pyright, which proves the types, is not installed")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     command = [sys.executable, "-m", "pyright", "--verifytypes", "micrograd", "--ignoreexternal"]
@@ -102,7 +102,7 @@ def test_a_type_checker_knows_every_type(tmp_path, monkeypatch):
     assert (unknown, done.returncode) == ([], 0), done.stdout[-2000:] + done.stderr
 
 
-def test_the_wheel_imports_where_nothing_else_is_installed_and_knows_its_version(installed, tmp_path):
+def test_wheel_imports_where_nothing_else_is_installed_and_knows_its_version(installed, tmp_path):
     code = f"""
 import importlib.metadata, sys
 sys.path.insert(0, {str(installed)!r})

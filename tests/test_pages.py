@@ -16,7 +16,7 @@ PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md")
 EXAMPLES = [path.read_text(encoding="utf-8").splitlines() for path in ROOT.glob("site/live/examples/*.py")]
 
 
-def test_nothing_that_is_written_has_a_fault_that_proofreading_finds():
+def test_texts_have_no_fault_that_proofreading_finds():
     assert list(proofread.faults()) == []
 
 
@@ -46,7 +46,7 @@ def test_link_that_leads_nowhere_is_found(link, tmp_path):
     assert len(list(proofread.broken_links(page))) == 1
 
 
-def test_the_readme_leads_to_lessons_api_and_map():
+def test_readme_leads_to_lessons_api_and_map():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert {"demos/README.md", "docs/use.md", "CONTRIBUTING.md", "CHANGELOG.md"} <= {
         path for path, _ in LINK.findall(text)
@@ -54,7 +54,7 @@ def test_the_readme_leads_to_lessons_api_and_map():
     assert all(word in text for word in ("make demo", "make lessons", "make test", "24.7041"))
 
 
-def test_the_readme_is_read_in_a_few_minutes_with_its_links_to_the_site_too(monkeypatch):
+def test_readme_is_read_in_a_few_minutes_with_its_links_to_the_site_too(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import refresh
 
@@ -62,7 +62,7 @@ def test_the_readme_is_read_in_a_few_minutes_with_its_links_to_the_site_too(monk
     assert len(refresh.DOOR.sub(refresh.door("https://there/"), text, count=1).split()) <= 900
 
 
-def test_no_page_links_to_a_site_that_is_not_published():
+def test_pages_link_to_no_site_that_is_not_published():
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
     pages = "".join((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
     assert site or not re.search(r"https?://[^\s)]*/live/|micrograd\.example", pages)
@@ -81,7 +81,7 @@ def test_once_the_site_has_an_address_the_readme_and_the_package_index_lead_ther
 
 
 @pytest.mark.parametrize("site", ["", "https://there/"])
-def test_a_package_index_gets_no_link_to_a_file_and_pictures_with_an_address(site, monkeypatch):
+def test_package_index_gets_no_link_to_a_file_and_pictures_with_an_address(site, monkeypatch):
     monkeypatch.setattr(setuptools, "setup", lambda **settings: None)
     text = runpy.run_path(str(ROOT / "setup.py"))["readme"](site)
     assert not LINK.search(re.sub(r"!\[[^]]*\]\([^)]*\)", "", text))

@@ -21,7 +21,7 @@ over_kinds = pytest.mark.parametrize("leaf", KINDS, ids=["Value", "Tensor"])
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-3, 0.2, 1.0, 7.0, 1e200])
-def test_the_norm_of_gradients_of_any_size_is_theirs(size: float):
+def test_norm_of_gradients_of_any_size_is_theirs(size: float):
     x = Tensor([0.0, 0.0], requires_grad=True)
     x.grad = np.array([3.0, 4.0]) * size
     assert clip_grad_norm([x], np.inf) == pytest.approx(5 * size, rel=1e-14)
@@ -32,14 +32,14 @@ def test_the_norm_of_gradients_of_any_size_is_theirs(size: float):
     lambda x, y: grad(y, [x, 3.0]), lambda x, y: grad([y, 3.0], x), lambda x, y: backward([y, "y"]),
     lambda x, y: y.backward(inputs=[3.0]), lambda x, y: grad(None, x), lambda x, y: grad(y.grad_fn, x),
 ])  # fmt: skip
-def test_what_is_no_node_is_refused_by_its_type(leaf: Callable, use: Callable):
+def test_object_that_is_no_node_is_refused_by_its_type(leaf: Callable, use: Callable):
     x = leaf()
     with pytest.raises(TypeError, match=r"must be a Value or a Tensor, found (float|str|NoneType|GradFn)"):
         use(x, (x * x).sum() if isinstance(x, Tensor) else x * x)
 
 
 @over_kinds
-def test_only_inside_detect_anomaly_a_node_knows_its_line(leaf: Callable):
+def test_node_knows_its_line_only_inside_detect_anomaly(leaf: Callable):
     outside = leaf() * 2
     with detect_anomaly():
         inside = leaf() * 2
@@ -48,7 +48,7 @@ def test_only_inside_detect_anomaly_a_node_knows_its_line(leaf: Callable):
     assert [__file__ in line for line in lines] == [False, True, False]
 
 
-def test_a_sum_along_all_elements_is_that_of_the_flat_array():
+def test_sum_along_all_elements_is_that_of_the_flat_array():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x.cumsum()
     assert y.tolist() == [1.0, 3.0, 6.0, 10.0]
@@ -57,7 +57,7 @@ def test_a_sum_along_all_elements_is_that_of_the_flat_array():
 
 
 @pytest.mark.parametrize(("shape", "wanted"), [((0,), (-1, 0)), ((2, 3), (-1, 0)), ((2, 3), (-1, 4))])
-def test_a_shape_that_cannot_be_is_refused_as_numpy_does(shape: tuple, wanted: tuple):
+def test_shape_that_cannot_be_is_refused_as_numpy_does(shape: tuple, wanted: tuple):
     for array in (np.zeros(shape), Tensor(np.zeros(shape))):
         with pytest.raises(ValueError, match="cannot reshape array of size"):
             array.reshape(wanted)
@@ -77,7 +77,7 @@ LEAVES: dict[str, Callable[[Tensor], Any]] = {
 
 
 @pytest.mark.parametrize("make", LEAVES.values(), ids=LEAVES)
-def test_a_graph_leads_to_the_very_tensor_that_was_used(make: Callable):
+def test_graph_leads_to_the_very_tensor_that_was_used(make: Callable):
     leaf = make(Tensor([1.0, 2.0], requires_grad=True)).requires_grad_()
     assert (leaf * 2).grad_fn.next_functions[0][0].variable is leaf
 
@@ -85,7 +85,7 @@ def test_a_graph_leads_to_the_very_tensor_that_was_used(make: Callable):
 @pytest.mark.filterwarnings("ignore:divide by zero")  # as NumPy's own log of a sum of nothing
 @pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0,)])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
-def test_nothing_has_a_softmax_and_a_gradient_of_its_shape(name: str, shape: tuple[int, ...]):
+def test_softmax_of_nothing_has_a_gradient_of_its_shape(name: str, shape: tuple[int, ...]):
     x = Tensor(np.zeros(shape), requires_grad=True)
     y = getattr(x, name)(-1)
     y.sum().backward()
@@ -104,7 +104,7 @@ def test_gradients_are_never_made_greater_by_clipping_their_norm(max_norm: float
 
 @over_kinds
 @pytest.mark.parametrize("wanted", [[True, True], [False, False], [True, False, True], [False, True, True]], ids=str)
-def test_what_requires_a_gradient_is_what_was_asked_for_last(leaf: Callable, wanted: list[bool]):
+def test_requires_grad_is_what_was_asked_for_last(leaf: Callable, wanted: list[bool]):
     x = leaf()
     for each in wanted:
         x.requires_grad = each
@@ -114,7 +114,7 @@ def test_what_requires_a_gradient_is_what_was_asked_for_last(leaf: Callable, wan
 
 
 @over_kinds
-def test_an_option_that_the_player_does_not_know_is_refused(leaf: Callable):
+def test_option_that_the_player_does_not_know_is_refused(leaf: Callable):
     with pytest.raises(TypeError, match="no_such_option"):
         (leaf() * 2).show(no_such_option=1)
 
@@ -136,7 +136,7 @@ def test_after_a_pass_that_failed_in_a_rule_the_next_one_is_right(fails: Callabl
 
 
 @pytest.mark.parametrize("index", [[], [[]], np.array([], int)], ids=repr)
-def test_an_empty_index_takes_nothing_and_sends_zeros_back(index: Any):
+def test_empty_index_takes_nothing_and_sends_zeros_back(index: Any):
     x = Tensor([1.0, 2.0], requires_grad=True)
     y = x[index]
     y.sum().backward()

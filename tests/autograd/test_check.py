@@ -21,13 +21,13 @@ def planted(slope):
 
 
 @pytest.mark.parametrize("x", [3.0, Value(3.0), np.array(3.0), Tensor(3.0), A, Tensor(A)])
-def test_a_planted_2_001_for_2_is_found(x):
+def test_planted_2_001_for_2_is_found(x):
     assert gradcheck(planted(2.0), x)
     with pytest.raises(AssertionError, match="derivative of order 1 is wrong"):
         gradcheck(planted(2.001), x)
 
 
-def test_the_message_shows_arguments_index_and_both_derivatives():
+def test_message_shows_arguments_index_and_both_derivatives():
     with pytest.raises(AssertionError) as caught:
         gradcheck(lambda x, y: (planted(2.001)(x[1]) * y[0]).sum(), [1.0, np.array([0.5, 0.5])], np.array([[3.0, 4.0]]))
     assert str(caught.value) == (
@@ -40,13 +40,13 @@ def test_the_message_shows_arguments_index_and_both_derivatives():
     )
 
 
-def test_the_index_counts_along_all_axes():
+def test_index_counts_along_all_axes():
     mask = np.array([[0.0, 0.0], [1.0, 0.0]])
     with pytest.raises(AssertionError, match=r"index:     argument 1\[1, 0\]"):
         gradcheck(lambda n, x: (planted(2.001)(x) * mask + 2 * x * (1 - mask)).sum(), 3, np.ones((2, 2)))
 
 
-def test_an_error_of_the_second_order_alone_is_found():
+def test_error_of_the_second_order_alone_is_found():
     """The rule of exp is right, but says that its own slope is something else."""
     wrong = Row("slope", lambda a: a, lambda g, _out, _a: g * 1.001)
     row = Row("exp", math.exp, lambda g, out, _a: g * wrong(out))
@@ -55,7 +55,7 @@ def test_an_error_of_the_second_order_alone_is_found():
         gradcheck(row, 0.5)
 
 
-def test_an_error_of_the_third_order_is_found_when_asked_for():
+def test_error_of_the_third_order_is_found_when_asked_for():
     assert gradcheck(lambda x: x**3, 0.5, order=5)
     third = Row("6x", lambda a: 6 * a, lambda g, _out, _a: g * 6.001)
     first = Row("3x^2", lambda a: 3 * a * a, lambda g, _out, a: g * third(a))
@@ -73,7 +73,7 @@ def test_errors_that_cancel_in_a_sum_are_found():
         gradcheck(frozen, A)
 
 
-def test_the_weights_of_the_outputs_differ_in_size_and_sign():
+def test_weights_of_the_outputs_differ_in_size_and_sign():
     """Errors in two outputs, of one sign or of opposite ones, cancel for no more than one pair of weights."""
     seen = []
     watched = Row("watched", lambda a: 2 * a, lambda g, _out, _a: seen.append(g) or 2 * g)
@@ -90,7 +90,7 @@ def test_detached_parts_are_found():
 
 
 @pytest.mark.parametrize("x", [1e-3, 1.0, 1e6])
-def test_it_is_exact_enough_at_all_scales(x):
+def test_gradcheck_is_exact_enough_at_all_scales(x):
     assert gradcheck(lambda x: x.log(), x, step=1e-2 if x > 0.1 else 1e-4)
     assert gradcheck(lambda x: x * x * x, x, order=3)
 
@@ -100,7 +100,7 @@ def test_near_the_edge_of_a_domain_smaller_steps_are_found_by_themselves():
     assert gradcheck(lambda x: x.sqrt(), np.array([0.006]))
 
 
-def test_what_is_no_float_is_passed_on():
+def test_gradcheck_passes_on_what_is_no_float():
     assert gradcheck(lambda x, n, index: x[index] ** n, A, 3, np.array([0, 0, 2]))
 
 
@@ -114,17 +114,17 @@ def test_float32_raises_and_says_what_is_needed(x):
         gradcheck(lambda x: x * 2, x)
 
 
-def test_a_float32_result_raises():
+def test_float32_result_raises():
     with pytest.raises(TypeError, match="gradcheck needs float64, found a result of dtype float32"):
         gradcheck(lambda x: x.astype(np.float32), A)
 
 
-def test_the_order_counts_from_one():
+def test_order_counts_from_one():
     with pytest.raises(ValueError, match="order must be at least 1, found 0"):
         gradcheck(lambda x: x, 1.0, order=0)
 
 
-def test_the_inputs_stay_as_they_are():
+def test_inputs_stay_as_they_are():
     x, t = Value(2.0), Tensor(A, requires_grad=True)
     assert gradcheck(lambda x, t: (t * t).sum() * 1.0, 2.0, t)
     assert gradcheck(lambda x: x * x, x)
@@ -139,7 +139,7 @@ def test_nan_for_a_derivative_is_wrong():
         gradcheck(row, 1.0)
 
 
-def test_a_function_of_the_users_own_is_checked():
+def test_function_of_the_users_own_is_checked():
     class Twice(Function):
         @staticmethod
         def forward(ctx, x):
@@ -163,7 +163,7 @@ TINY = {
 
 @pytest.mark.parametrize("f", TINY.values(), ids=TINY)
 @pytest.mark.parametrize("x", [1.5, np.array([1.5, 1e-3, -2.0])], ids=["value", "tensor"])
-def test_a_wrong_factor_is_found_however_small_the_gradient_is(f, x):
+def test_wrong_factor_is_found_however_small_the_gradient_is(f, x):
     assert gradcheck(lambda x: f(x, planted(2.0)), x)
     with pytest.raises(AssertionError, match=r"factor:    1\.5"):
         gradcheck(lambda x: f(x, planted(3.0)), x)
@@ -182,18 +182,18 @@ ZERO = {
 
 
 @pytest.mark.parametrize(("f", "x"), ZERO.values(), ids=ZERO)
-def test_a_gradient_of_zero_is_right_though_rounding_says_otherwise(f, x):
+def test_gradient_of_zero_is_right_though_rounding_says_otherwise(f, x):
     assert gradcheck(f, x, order=1)
 
 
-def test_an_absolute_tolerance_is_added_to_the_relative_one():
+def test_absolute_tolerance_is_added_to_the_relative_one():
     assert gradcheck(planted(2.001), 3.0, atol=1e-2)
     with pytest.raises(AssertionError, match="order 1 is wrong"):
         gradcheck(planted(2.001), 3.0, atol=1e-4)
     assert gradcheck(planted(2.001), 3.0, atol=0, rtol=1e-2)
 
 
-def test_the_message_tells_no_factor_if_there_is_not_one():
+def test_message_tells_no_factor_if_there_is_not_one():
     rules = [planted(3.0), planted(4.0)]
     with pytest.raises(AssertionError) as caught:
         gradcheck(lambda x, y: rules[0](x) + rules[1](y), 1.0, 1.0)

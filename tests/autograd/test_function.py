@@ -277,7 +277,7 @@ second_alone = make(lambda ctx, g: (None, g), lambda ctx, x, y: x + y)
 
 @both
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_none_is_no_gradient(kind, create_graph: bool):
+def test_backward_that_returns_none_gives_no_gradient(kind, create_graph: bool):
     x, w = nodes(kind), nodes(kind)
     fresh, calls = w.grad, []
     inner = w * 3

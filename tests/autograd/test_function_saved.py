@@ -32,7 +32,7 @@ def test_saved_node_with_other_data_has_the_derivative_as_it_was_once(kind, op):
 
 
 @pytest.mark.parametrize("op", SAVING)
-def test_a_saved_tensor_that_was_changed_in_place_raises_and_names_the_versions(op):
+def test_saved_tensor_that_was_changed_in_place_raises_and_names_the_versions(op):
     x = Tensor(A, requires_grad=True)
     h = x * 1
     y = op.apply(h)
@@ -41,7 +41,7 @@ def test_a_saved_tensor_that_was_changed_in_place_raises_and_names_the_versions(
         y.sum().backward()
 
 
-def test_a_tensor_that_was_not_saved_may_be_changed():
+def test_tensor_that_was_not_saved_may_be_changed():
     x = Tensor(A, requires_grad=True)
     h = x * 1
     y = Scale.apply(h, 2.0, "two")
@@ -119,7 +119,7 @@ FROZEN: dict[str, tuple] = {  # the kinds, backward, forward, and what is said o
     ("kind", "name"),
     [(kind, name) for name, row in FROZEN.items() for kind in ("value", "tensor") if row[0] in ("both", kind)],
 )
-def test_a_backward_that_would_be_frozen_works_once_and_is_refused_twice(kind, name):
+def test_backward_that_would_be_frozen_works_once_and_is_refused_twice(kind, name):
     _, backward_, forward, message = FROZEN[name]
     x = nodes(kind)
     y = make(backward_, forward).apply(x) * x  # so that g requires a gradient
@@ -221,7 +221,7 @@ def test_plain_arguments_of_apply_are_constants_wherever_the_context_holds_them(
     assert numbers(g) == pytest.approx(3 * numbers(x))
 
 
-def test_a_backward_keeps_what_it_writes_to_lists_of_the_users():
+def test_backward_keeps_what_it_writes_to_lists_of_the_users():
     log = []
     op = make(lambda ctx, g: ctx.log.append("called") or g * 1, lambda ctx, x: setattr(ctx, "log", log) or x * 1)
     op.apply(Value(1.0)).backward()
@@ -256,13 +256,13 @@ TWICE: dict[str, tuple] = {  # the kinds, backward, forward, and the derivative 
     ("kind", "name"),
     [(kind, name) for name, row in TWICE.items() for kind in ("value", "tensor") if row[0] in ("both", kind)],
 )
-def test_a_backward_on_nodes_is_differentiated_again(kind, name):
+def test_backward_on_nodes_is_differentiated_again(kind, name):
     _, backward_, forward, expected = TWICE[name]
     x = nodes(kind)
     assert second_derivative(make(backward_, forward), x) == pytest.approx(expected(numbers(x)))
 
 
-def test_what_comes_out_of_create_graph_is_a_plain_value():
+def test_create_graph_gives_plain_values():
     x = Value(2.0)
     (g,) = grad(Exp.apply(Cube.apply(x)), x, create_graph=True)
     waiting, seen = [g], set()

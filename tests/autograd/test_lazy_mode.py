@@ -25,7 +25,7 @@ def counting():
 
 
 @pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)])
-def test_nothing_is_computed_that_is_not_asked_for_and_nothing_twice(x):
+def test_lazy_mode_computes_what_is_asked_for_and_that_once(x):
     row, seen = counting()
     with lazy():
         y = row(x)
@@ -64,7 +64,7 @@ def test_asking_for_a_shape_realizes():
         assert type(y) is Tensor
 
 
-def test_a_reshape_waits_also_where_a_length_is_left_to_numpy():
+def test_reshape_waits_also_where_a_length_is_left_to_numpy():
     x = Tensor(np.arange(6.0), requires_grad=True)
     with lazy():
         y = (x * 2).reshape(-1, 2)
@@ -74,7 +74,7 @@ def test_a_reshape_waits_also_where_a_length_is_left_to_numpy():
     assert x.grad.tolist() == [8.0 * n for n in range(6)]
 
 
-def test_a_chain_of_100_000_is_computed_and_goes_without_recursion():
+def test_chain_of_100_000_is_computed_and_goes_without_recursion():
     y = unasked = x = Value(1.0)
     with lazy():
         for _ in range(100_000):
@@ -163,7 +163,7 @@ def changed(kind, change, node, requires_grad, mode):
 )
 @pytest.mark.parametrize("requires_grad", [True, False], ids=["tracked", "constant"])
 @pytest.mark.parametrize("node", ["a leaf", "an inner node"])
-def test_what_is_pending_is_computed_before_what_it_reads_changes(kind, change, requires_grad, node):
+def test_pending_node_is_computed_before_what_it_reads_changes(kind, change, requires_grad, node):
     if node == "an inner node" and change in ("freezing", "compiled steps", "a step"):
         return  # of leaves alone
     if not requires_grad and change in ("a step", "compiled steps"):
@@ -180,7 +180,7 @@ def test_what_is_pending_is_computed_before_what_it_reads_changes(kind, change, 
 
 
 @pytest.mark.parametrize("make", [lambda: Value(2.0), lambda: Tensor(A, requires_grad=True)], ids=["value", "tensor"])
-def test_a_change_computes_nothing_but_what_reads_what_is_changed(make):
+def test_change_computes_nothing_but_what_reads_what_is_changed(make):
     row, seen = counting()
     x, other = make(), make()
     with lazy():
@@ -193,7 +193,7 @@ def test_a_change_computes_nothing_but_what_reads_what_is_changed(make):
     assert not isinstance(y, (LazyValue, LazyTensor))
 
 
-def test_a_mistake_in_what_is_pending_does_not_stand_in_the_way_of_a_change():
+def test_mistake_in_what_is_pending_does_not_stand_in_the_way_of_a_change():
     x = Tensor(A)
     with lazy():
         y = x + Tensor(np.ones(3))
@@ -216,7 +216,7 @@ def test_many_changes_beside_many_pending_nodes_take_linear_time():
     assert [y.data for y in pending] == [1.0] * 1000
 
 
-def test_what_is_pending_no_longer_keeps_nothing_alive():
+def test_computed_node_keeps_nothing_alive():
     x = Value(2.0)
     with lazy():
         for _ in range(10):
@@ -226,7 +226,7 @@ def test_what_is_pending_no_longer_keeps_nothing_alive():
     assert not _readers[x]
 
 
-def test_an_array_that_is_an_operand_may_be_changed_in_between():
+def test_array_that_is_an_operand_may_be_changed_in_between():
     a = np.ones(2)
     with lazy():
         y = Tensor(A) * a
@@ -234,7 +234,7 @@ def test_an_array_that_is_an_operand_may_be_changed_in_between():
     assert y.tolist() == [1, 2]
 
 
-def test_what_is_assigned_to_a_node_that_was_put_off_stays():
+def test_pending_node_keeps_data_that_is_assigned_to_it():
     x = Value(2.0)
     with lazy():
         y, z = x * 2, x * 3
@@ -243,13 +243,13 @@ def test_what_is_assigned_to_a_node_that_was_put_off_stays():
 
 
 @pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)], ids=["value", "tensor"])
-def test_the_repr_is_that_of_eager_mode(x):
+def test_repr_is_that_of_eager_mode(x):
     with lazy():
         y = x * 2
     assert repr(y) == repr(x * 2)
 
 
-def test_an_operand_that_was_only_looked_at_in_between_does_not_raise():
+def test_operand_that_was_only_looked_at_in_between_does_not_raise():
     x, nan = Tensor(A, requires_grad=True), Value(np.nan)
     shared, kept = x.detach(), x * x
     with lazy():
@@ -266,7 +266,7 @@ class Twice(nn.Module):
 
 
 @pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)], ids=["value", "tensor"])
-def test_a_modules_result_is_tagged_without_being_computed(x):
+def test_modules_result_is_tagged_without_being_computed(x):
     row, seen = counting()
     module, net = Twice(), nn.Sequential(Twice(), lambda out: row(out["sum"][0]))
     with lazy():
@@ -280,7 +280,7 @@ def test_a_modules_result_is_tagged_without_being_computed(x):
     assert not nodes[2]._made_by
 
 
-def test_a_network_of_neurons_is_tagged_as_in_eager_mode_and_not_computed():
+def test_network_of_neurons_is_tagged_as_in_eager_mode_and_not_computed():
     model, x = nn.MLP(2, [2, 1]), [Value(1.0), Value(-2.0)]
     with lazy():
         y = model(x)
@@ -292,7 +292,7 @@ def test_a_network_of_neurons_is_tagged_as_in_eager_mode_and_not_computed():
 
 
 @pytest.mark.parametrize("x", [2.0, np.array([1.0, 2.0])])
-def test_in_a_compiled_function_lazy_mode_changes_nothing(x):
+def test_lazy_mode_changes_nothing_in_a_compiled_function(x):
     def f(x):
         with lazy():
             y = x * x
@@ -305,7 +305,7 @@ def test_in_a_compiled_function_lazy_mode_changes_nothing(x):
     assert np.array_equal(inside.data, x * x * x)
 
 
-def test_one_thread_computes_what_another_one_needs_for_a_step():
+def test_pending_nodes_of_one_thread_are_computed_by_another_that_needs_them():
     """A step computes late arguments while it holds the lock of gradients; what is late may read its parameters."""
     computing, stepping = threading.Event(), threading.Event()
 
@@ -333,7 +333,7 @@ def test_one_thread_computes_what_another_one_needs_for_a_step():
     assert sorted(found) == [3.0, 4.0]
 
 
-def test_a_name_that_no_value_has_computes_nothing():
+def test_name_that_no_value_has_computes_nothing():
     with lazy():
         y = Value(2.0) * 3
     with pytest.raises(AttributeError, match="'LazyValue' object has no attribute 'missing'"):

@@ -29,14 +29,14 @@ def way(request: pytest.FixtureRequest) -> Callable[[Callable], Callable]:
 # Numbers and arrays
 
 
-def test_what_is_closed_over_is_differentiated(way: Callable):
+def test_closed_over_nodes_are_differentiated(way: Callable):
     assert gradient(way(lambda x: x * gradient(way(lambda y: x * y))(2.0)))(3.0) == 6.0
     assert gradient(way(lambda x: gradient(way(lambda y: x * y * y))(1.0)))(2.0) == 2.0
     assert gradient(way(lambda s: hvp(way(lambda y: s * y**3))(2.0, 1.0)))(5.0) == 12.0
     assert gradient(way(lambda s: gradient(way(lambda v: (s * v).sum()))(np.ones(3)).sum()))(2.0) == 3.0
 
 
-def test_the_loss_of_a_physics_informed_network_reaches_its_weights(way: Callable):
+def test_loss_of_a_physics_informed_network_reaches_its_weights(way: Callable):
     x, w = np.array([0.1, 0.5, 0.9]), Tensor([1.5], requires_grad=True)
     u = way(lambda x: tanh(x * w))
     ((gradient(u)(x) - u(x)) ** 2).sum().backward()
@@ -128,7 +128,7 @@ def lazily(f: Callable) -> Callable:
 @pytest.mark.parametrize(
     "inner", [lambda f: f, micrograd.compile, lazily, lambda f: lambda s: micrograd.compile(lambda: f(s))()]
 )
-def test_a_number_is_an_operand_like_an_array_of_shape_0(f: Callable, inner: Callable, way: Callable):
+def test_number_is_an_operand_like_an_array_of_shape_0(f: Callable, inner: Callable, way: Callable):
     v = Tensor([0.5, 1.2, 0.7])
     expected = [transform(lambda s: f(s, v))(np.array(1.3)) for transform in (gradient, hessian)]
     found = [transform(way(inner(lambda s: f(s, v))))(1.3) for transform in (gradient, hessian)]
@@ -150,13 +150,13 @@ def test_plain_comes_back_only_where_nothing_read_requires_a_gradient(transform:
     assert all(type(g) is float for g in leaves(transform(way(f))(2.0)))
 
 
-def test_the_type_depends_on_what_was_read_and_not_on_numbers(way: Callable):
+def test_type_depends_on_what_was_read_and_not_on_numbers(way: Callable):
     w = Value(3.0)
     slope = gradient(way(lambda x: x + w))(2.0)
     assert (slope.data, slope.requires_grad) == (1.0, False)
 
 
-def test_an_answer_that_leads_to_inputs_alone_is_a_constant():
+def test_answer_that_leads_to_inputs_alone_is_a_constant():
     w = Value(3.0)
     assert [g.requires_grad for g in gradient(lambda x, y: x * x + y * w)(2.0, 1.0)] == [False, True]
     value, slope = value_and_grad(lambda x: x * x)(Value(2.0, requires_grad=False))
@@ -180,7 +180,7 @@ def test_seeds_and_arguments_that_are_nodes_count_as_read(call: Callable):
     assert gradient(call)(5.0) == 12.0
 
 
-def test_in_place_on_an_argument_that_is_a_node_differentiates_by_what_was_given():
+def test_in_place_write_to_an_argument_differentiates_by_what_was_given():
     def f(x: Any) -> Any:
         y = x
         y *= 2
@@ -192,7 +192,7 @@ def test_in_place_on_an_argument_that_is_a_node_differentiates_by_what_was_given
 
 
 @pytest.mark.parametrize("f", [math.sin, lambda x: x * gradient(lambda y: y * y)(float(x))], ids=["math.sin", "float"])
-def test_a_float_of_a_node_does_not_lose_its_derivative_in_silence(f: Callable):
+def test_float_of_a_node_does_not_lose_its_derivative_in_silence(f: Callable):
     with pytest.raises(TypeError, match=r"float\(\) of a node would lose its derivative.*take its \.data"):
         gradient(f)(1.0)
     with pytest.raises(TypeError, match="would lose its derivative"):
@@ -201,7 +201,7 @@ def test_a_float_of_a_node_does_not_lose_its_derivative_in_silence(f: Callable):
     assert gradient(lambda x: x * Value(3.0))(1.0).data == 3.0
 
 
-def test_what_cannot_be_carried_raises_and_names_the_way_out():
+def test_derivative_that_cannot_be_carried_raises_and_names_the_way_out():
     w = Value(2.0)
 
     def by_hand(x: Any) -> Any:
@@ -233,7 +233,7 @@ def test_argnum_picks_the_arguments(way: Callable):
 @pytest.mark.parametrize(
     ("argnum", "error", "says"), [(1, TypeError, r"found 3: write 2\.0"), (2, IndexError, "2 for 2 pos")]
 )
-def test_an_argnum_that_cannot_be_raises(argnum: int, error: type[Exception], says: str):
+def test_argnum_that_cannot_be_raises(argnum: int, error: type[Exception], says: str):
     with pytest.raises(error, match=says):
         gradient(lambda x, n: x**n, argnum=argnum)(2.0, 3)
 
@@ -303,12 +303,12 @@ def test_tangents_have_the_form_of_the_arguments(primals: Any, tangents: Any, er
         lambda: hvp(lambda x: x**3)(2.0, None),
     ],
 )
-def test_none_is_no_gradient_of_an_output(call: Callable):
+def test_output_without_a_gradient_gives_none(call: Callable):
     with pytest.raises(TypeError, match="None as the gradient of an output: write zeros"):
         call()
 
 
-def test_a_node_that_left_its_transform_leads_to_no_input_any_more():
+def test_node_that_left_its_transform_leads_to_no_input_any_more():
     """Though an inner transform has seen it lead to one."""
     left = []
 
@@ -337,7 +337,7 @@ ELSEWHERE: dict[str, Callable[[Callable, Any], Any]] = {
 
 @pytest.mark.parametrize("where", ELSEWHERE)
 @pytest.mark.parametrize("x", [3.0, np.array([3.0, 3.0])])
-def test_a_derivative_that_is_taken_in_another_thread_is_differentiated_too(where: str, x: Any):
+def test_derivative_that_is_taken_in_another_thread_is_differentiated_too(where: str, x: Any):
     run = ELSEWHERE[where]
 
     def f(x: Any) -> Any:
@@ -353,7 +353,7 @@ def test_a_derivative_that_is_taken_in_another_thread_is_differentiated_too(wher
 
 
 @pytest.mark.parametrize("x", [1.5, np.array([1.5, -2.0])], ids=["number", "array"])
-def test_a_hook_changes_what_jvp_gives_as_it_changes_the_gradient(x: Any):
+def test_hook_changes_what_jvp_gives_as_it_changes_the_gradient(x: Any):
     def f(x: Any) -> Any:
         y = x * x
         y.register_hook(lambda g: g * 10)

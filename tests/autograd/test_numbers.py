@@ -45,7 +45,7 @@ kinds = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 
 @kinds
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_number_without_its_gradient_warns(make, use):
+def test_number_without_its_gradient_warns(make, use):
     if use is np.float64 and isinstance(make(), Tensor):
         return  # NumPy asks for the array, which raises
     with pytest.warns(UserWarning, match=r"no gradient flows through float\(x\) or a function of math: use the method"):
@@ -54,7 +54,7 @@ def test_a_number_without_its_gradient_warns(make, use):
 
 @kinds
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_number_inside_no_grad_does_not_warn(make, use):
+def test_number_inside_no_grad_does_not_warn(make, use):
     with no_grad():
         use(make().detach())
         if use is not np.float64:
@@ -65,17 +65,17 @@ def test_a_number_inside_no_grad_does_not_warn(make, use):
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 @pytest.mark.parametrize("x", [Value(2.0, requires_grad=False), Tensor(2.0)], ids=["Value", "Tensor"])
-def test_a_constants_number_does_not_warn(use, x):
+def test_constants_number_does_not_warn(use, x):
     use(x)
 
 
 @kinds
 @pytest.mark.parametrize("use", PLAIN_USES.values(), ids=PLAIN_USES)
-def test_what_shows_or_compares_a_node_does_not_warn(make, use):
+def test_showing_or_comparing_a_node_does_not_warn(make, use):
     use(make())
 
 
-def test_the_warning_comes_once_a_line_and_names_the_users():
+def test_warning_comes_once_a_line_and_names_the_users():
     x = Value(2.0)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("default")
@@ -86,7 +86,7 @@ def test_the_warning_comes_once_a_line_and_names_the_users():
     assert len({warning.lineno for warning in found}) == len(found) == 2
 
 
-def test_a_pending_number_warns_as_a_computed_one():
+def test_pending_number_warns_as_a_computed_one():
     with lazy():
         y = Value(2.0) * 3
     with pytest.warns(UserWarning, match="no gradient"):

@@ -58,20 +58,20 @@ def test_reduced_motion_shows_the_last_state_and_nothing_moves(page, picture):
     assert [visible(page, "text"), visible(page, ".line")] == end
 
 
-def test_no_text_leaves_its_card_or_the_picture(page, picture):
+def test_animation_keeps_texts_in_their_cards(page, picture):
     page.open(picture.svg)
     for step in range(LAST + 1):
         assert at(page, step).run(OUTSIDE) == [], step
 
 
-def test_a_notebook_s_output_can_be_used_by_everybody(page, picture):
+def test_notebook_s_output_can_be_used_by_everybody(page, picture):
     output = picture._repr_mimebundle_()["text/html"]
     page.open(f'<!doctype html><html lang="en"><title>t</title><main><h1>t</h1>{output}</main>', 480)
     assert page.axe() == []
     assert page.run("return document.documentElement.scrollWidth") == 480
 
 
-def test_a_wide_graph_moves_behind_a_narrow_picture_so_that_each_step_is_in_view(page):
+def test_wide_graph_moves_behind_a_narrow_picture_so_that_each_step_is_in_view(page):
     numbers = {"x1": 2, "w1": -3, "x2": 0, "w2": 1, "b": 6.88}
     x1, w1, x2, w2, b = (Value(x, label=name) for name, x in numbers.items())
     narrow = viz.animate((x1 * w1 + x2 * w2 + b).tanh(), width=380)

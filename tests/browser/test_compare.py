@@ -60,7 +60,7 @@ def test_it_opens_at_the_first_difference_in_both_and_keys_and_buttons_step_both
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_is_accessible_and_fits(opened, dark):
+def test_comparison_is_accessible_and_fits(opened, dark):
     page = opened(width=1280, height=720, dark=dark)
     assert page.axe() == []
     page.console()  # axe posts messages to the frames, which have another origin in its view

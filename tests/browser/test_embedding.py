@@ -37,13 +37,13 @@ def text(page, selector):
     return page.run(f"return {inner(page, f'querySelector({json.dumps(selector)}).textContent')}")
 
 
-def test_a_message_that_comes_before_the_page_is_unpacked_is_heard(page):
+def test_message_that_comes_before_the_page_is_unpacked_is_heard(page):
     go = "this.contentWindow.postMessage({micrograd: 'go', place: 'step=3'}, '*')"
     frame(page, player(graph()), f'onload="{go}"')
     page.wait(inner(page, "getElementById('scrub')?.value === '3'"))
 
 
-def test_a_story_of_the_same_shape_keeps_the_rows_of_a_wide_graph(page):
+def test_story_of_the_same_shape_keeps_the_rows_of_a_wide_graph(page):
     def chain(start):
         x = Value(start, label="x")
         for _ in range(5):
@@ -61,7 +61,7 @@ def test_a_story_of_the_same_shape_keeps_the_rows_of_a_wide_graph(page):
     assert page.run(seen) == before
 
 
-def test_a_story_of_another_shape_opens_at_the_view_that_a_page_of_it_opens_at(page):
+def test_story_of_another_shape_opens_at_the_view_that_a_page_of_it_opens_at(page):
     """In this frame that is the view of layers; one of the same shape stays in the layer that is open."""
 
     def network(x, more=False):
@@ -83,7 +83,7 @@ def test_a_story_of_another_shape_opens_at_the_view_that_a_page_of_it_opens_at(p
     page.wait(f"{pressed} === 'layers'")
 
 
-def test_the_page_of_the_guide_moves_the_player_and_follows_it(page, tmp_path):
+def test_page_of_the_guide_moves_the_player_and_follows_it(page, tmp_path):
     guide = (Path(__file__).parents[2] / "docs" / "inside.md").read_text(encoding="utf-8")
     (tmp_path / "index.html").write_text(re.search(r"^```html\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)[1])
     x, w, b = Value(2.0, label="x"), Value(-3.0, label="w"), Value(6.5, label="b")
@@ -98,12 +98,12 @@ def test_the_page_of_the_guide_moves_the_player_and_follows_it(page, tmp_path):
     page.wait("x.value === '1.5'")
 
 
-def test_a_frame_of_another_origin_is_told_the_height(page):
+def test_frame_of_another_origin_is_told_the_height(page):
     frame(page, player(graph()), 'sandbox="allow-scripts"')
     page.wait("said.some(m => m.micrograd === 'size' && m.height > 200)")
 
 
-def test_a_hostile_story_runs_nothing(page):
+def test_hostile_story_runs_nothing(page):
     page.open(player(graph()).html)
     story = json.dumps(player(graph(7.0)).story()).replace('"nodes": 4', '"nodes": "<img src=x onerror=alert(1)>"')
     page.run("window.postMessage({micrograd: 'story', story: JSON.parse(arguments[0])}, '*')", story)

@@ -9,7 +9,7 @@ def choose(page, name):
     page.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", card(page, name))
 
 
-def test_a_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
+def test_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
     page.open(attended()[1], width=1280, height=720, reduced_motion=True)
     choose(page, "attention")
     shown = page.run(

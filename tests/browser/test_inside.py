@@ -58,7 +58,7 @@ def loss_at(model, weights, n):
     return hinge(model(POINTS[n].tolist()), int(SIDES[n])).data
 
 
-def test_a_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(page, trained):
+def test_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(page, trained):
     film, model, weights = trained
     page.open(film.page().html)
     page.press("ArrowRight", "ArrowRight")
@@ -82,7 +82,7 @@ def test_a_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(pa
     assert page.run("return document.querySelector('#lines').value") == "weights"
 
 
-def test_a_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(page):
+def test_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(page):
     model = MLP(2, [1])
     film, wanted = viz.movie(model, POINTS, SIDES, resolution=5, point_loss=hinge), []
     for weight in (0.25, float("nan"), -0.5):
@@ -99,7 +99,7 @@ def test_a_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers
     wait_for(page, wanted[2])
 
 
-def test_a_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_it(page, trained):
+def test_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_it(page, trained):
     page.open(trained[0].page().html, width=390, height=800, dark=True)
     page.run("document.querySelector('#point').focus()")
     page.press("3", "Enter")
@@ -116,7 +116,7 @@ def test_a_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_i
     assert page.run("return document.activeElement.id") == "point"
 
 
-def test_a_neuron_opens_its_own_graph_by_key_too(page, trained):
+def test_neuron_opens_its_own_graph_by_key_too(page, trained):
     film, model, weights = trained
     page.open(film.page().html)
     click(page, ".network .unit", 2)
@@ -180,7 +180,7 @@ def test_what_does_not_open_says_why(page):
 
 
 @pytest.mark.parametrize("tensors", [False, True], ids=["values", "tensors"])
-def test_a_network_that_is_drawn_alone_opens_its_neurons(page, tensors):
+def test_network_that_is_drawn_alone_opens_its_neurons(page, tensors):
     rng = np.random.default_rng(1)
     layers = nn.Sequential(nn.Linear(2, 3, rng=rng), nn.Tanh(), nn.Linear(3, 2, rng=rng))
     model = layers if tensors else MLP(2, [3, 2])
@@ -198,7 +198,7 @@ def test_a_network_that_is_drawn_alone_opens_its_neurons(page, tensors):
         wait_for(page, made)
 
 
-def test_a_network_is_shown_as_a_page_in_a_notebook_and_saved_as_one(tmp_path):
+def test_network_is_shown_as_a_page_in_a_notebook_and_saved_as_one(tmp_path):
     drawn = viz.draw_network(MLP(2, [3, 1]), POINTS)
     assert drawn._repr_mimebundle_()["text/html"].count("<iframe srcdoc") == 1
     assert drawn.save(tmp_path / "net.html").read_text(encoding="utf-8") == drawn.page.html
@@ -275,7 +275,7 @@ def weight_gradients(model, weights, n):
     return [w.grad for layer in model.layers for neuron in layer.neurons for w in neuron.w]
 
 
-def test_the_lines_of_the_network_become_the_gradients_of_a_point(page, trained):
+def test_lines_of_the_network_become_the_gradients_of_a_point(page, trained):
     film, model, weights = trained
     page.open(film.page().html, reduced_motion=True)
     choose_lines(page, "gradients")
@@ -291,7 +291,7 @@ def test_the_lines_of_the_network_become_the_gradients_of_a_point(page, trained)
     assert page.axe() == []
 
 
-def test_the_lines_show_what_a_step_changes(page, trained):
+def test_lines_show_what_a_step_changes(page, trained):
     film, model, weights = trained
     page.open(film.page().html, reduced_motion=True)
     choose_lines(page, "changes")
@@ -319,7 +319,7 @@ def test_gradients_run_to_the_left_unless_less_motion_was_asked_for(page, traine
     assert late[0][1] > late[-1][1] == 0  # the last layer first
 
 
-def test_the_gradients_of_a_network_of_tensors_are_on_its_lines(page):
+def test_gradients_of_a_network_of_tensors_are_on_its_lines(page):
     model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
     film = viz.movie(model, POINTS, SIDES, resolution=12, point_loss=lambda score, y: ((score - y) ** 2).sum())
     film.frame(1.0)

@@ -13,7 +13,7 @@ from micrograd.optim import Adam
 from .chromium import Page
 
 
-def test_a_page_trains_a_network_as_numpy_does(page: Page, tmp_path: Path) -> None:
+def test_page_trains_a_network_as_numpy_does(page: Page, tmp_path: Path) -> None:
     model, rng = nn.MLP(2, [8, 1], rng=random.Random(0)), np.random.default_rng(0)
     points = rng.normal(size=(20, 2))
     labels = np.where(points[:, 0] * points[:, 1] > 0, 1.0, -1.0)

@@ -22,7 +22,7 @@ def wide():
     return film.page().html
 
 
-def test_the_scrubber_is_dragged_and_its_own_keys_step_once(page, film):
+def test_scrubber_is_dragged_and_its_own_keys_step_once(page, film):
     now = "return Number(document.querySelector('#frame').value)"
     page.open(film.page().html).click("#frame")  # in the middle
     assert page.run(now) == len(film) // 2
@@ -32,7 +32,7 @@ def test_the_scrubber_is_dragged_and_its_own_keys_step_once(page, film):
 
 @pytest.mark.parametrize(("width", "dark"), [(320, True), (1400, False)])
 @pytest.mark.parametrize("make", [turning, filmed_network])
-def test_it_fits_and_everybody_can_use_it(page, make, width, dark):
+def test_movie_fits_and_is_accessible(page, make, width, dark):
     page.open(make().page().html, width, dark=dark)
     ground = page.run("return getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(15, 20, 28)" if dark else "rgb(246, 248, 251)")
@@ -47,7 +47,7 @@ def test_it_fits_and_everybody_can_use_it(page, make, width, dark):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
-def test_it_fills_the_window(page, film, width, height):
+def test_movie_fills_the_window(page, film, width, height):
     page.open(film.page().html, width, height)
     low, *columns = page.run(
         "return [...document.querySelectorAll('.bar, .column')].map(e => e.getBoundingClientRect().bottom)"

@@ -136,7 +136,7 @@ def only_the_server(page, lab):
     return [url for url in page.requests() if urlsplit(url).netloc != urlsplit(lab[0]).netloc]
 
 
-def test_in_jupyterlab_a_trusted_player_plays(page, lab):
+def test_trusted_player_plays_in_jupyterlab(page, lab):
     open_in_lab(page, lab, "trusted", player(square()), player(square()), trusted=True)
     page.wait("document.querySelectorAll('.jp-OutputArea iframe').length === 2", 20)
     page.wait(READY, 20)
@@ -148,7 +148,7 @@ def test_in_jupyterlab_a_trusted_player_plays(page, lab):
     assert only_the_server(page, lab) == []
 
 
-def test_in_jupyterlab_an_untrusted_player_drawing_and_movie_are_pictures(page, lab):
+def test_untrusted_player_drawing_and_movie_are_pictures_in_jupyterlab(page, lab):
     open_in_lab(page, lab, "untrusted", player(square()), draw_dot(square()), filmed(), trusted=False)
     pictures = "[...document.querySelectorAll('.jp-OutputArea img')]"
     page.wait(f"{pictures}.length === 3 && {pictures}.every(e => e.complete)", 20)
@@ -168,7 +168,7 @@ for step in range(5):
 """
 
 
-def test_a_training_is_watched_in_one_cell_and_is_a_movie_afterwards():
+def test_training_is_watched_in_one_cell_and_is_a_movie_afterwards():
     nbclient, new = pytest.importorskip("nbclient"), nbformat().v4
     cells = [new.new_code_cell(source) for source in (TRAINING, "film")]
     seen = []

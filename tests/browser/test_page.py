@@ -20,13 +20,13 @@ def test_errors_and_what_a_script_logs_are_on_the_console(page, script, said):
     assert said in line
 
 
-def test_a_request_to_another_place_is_seen(page):
+def test_request_to_another_place_is_seen(page):
     page.open("<img src='https://example.com/a.png' alt=''><link rel=stylesheet href='http://example.com/b.css'>")
     assert page.requests() == ["https://example.com/a.png", "http://example.com/b.css"]
     assert len(page.console()) == 2  # they failed, and the browser says so
 
 
-def test_a_request_of_a_frame_is_seen(page):
+def test_request_of_a_frame_is_seen(page):
     page.open(
         "<iframe srcdoc=\"<script>fetch('https://example.com/c').catch(() => parent.done = 1)</script>\"></iframe>"
     )
@@ -35,7 +35,7 @@ def test_a_request_of_a_frame_is_seen(page):
     assert len(page.console()) == 1
 
 
-def test_what_a_page_carries_in_itself_is_no_request(page):
+def test_data_urls_of_a_page_are_no_requests(page):
     page.open("<img alt='' src='data:image/svg+xml,<svg xmlns=\"http://www.w3.org/2000/svg\"/>'>")
     page.run("return fetch(URL.createObjectURL(new Blob(['x'])))")
     assert page.requests() == []
@@ -49,7 +49,7 @@ def test_viewport_colour_scheme_and_motion_are_as_asked(page, wanted):
     assert page.run("return matchMedia('(prefers-reduced-motion: reduce)').matches") == wanted
 
 
-def test_a_click_and_keys_arrive_as_a_user_s(page):
+def test_click_and_keys_arrive_as_a_user_s(page):
     page.open(BUTTON)
     page.click("button")
     page.press("ArrowRight", " ", "Home", "Escape", "+", "Shift+Tab")
@@ -57,7 +57,7 @@ def test_a_click_and_keys_arrive_as_a_user_s(page):
     assert page.run("return keys") == ["ArrowRight", " ", "Home", "Escape", "+^", "Shift^", "Tab^"]
 
 
-def test_a_page_leaves_no_storage_to_the_next(page):
+def test_page_leaves_no_storage_to_the_next(page):
     for _ in range(2):
         page.open("<!doctype html>")
         assert page.run("const before = localStorage.a; localStorage.a = 1; return before") is None

@@ -39,7 +39,7 @@ def card(page, name):
 
 
 # ------------------------------------------------------------------------------------------------ looks
-def test_the_track_goes_where_it_says(page):
+def test_track_goes_where_it_says(page):
     page.open(player(neuron()).html)
     page.click("#track")  # in the middle
     assert page.text("#phase") == "Backward begins"
@@ -176,7 +176,7 @@ READY = (
 )
 
 
-def test_where_scripts_are_taken_away_the_picture_stays(page):
+def test_picture_stays_where_scripts_are_taken_away(page):
     page.open(
         notebook(player(neuron())).replace("<iframe", "<iframe sandbox")
     )  # as an untrusted notebook's viewer does
@@ -199,7 +199,7 @@ def test_in_a_notebook_pictures_give_way_to_players_that_share_nothing_and_keep_
 
 
 @pytest.mark.parametrize(("ground", "theme"), [("rgb(30, 30, 46)", "dark"), ("#fff", "light")])
-def test_in_a_notebook_it_takes_the_notebook_s_colours(page, ground, theme):
+def test_player_in_a_notebook_takes_its_colours(page, ground, theme):
     shown = [player(neuron()), filmed_network()]
     page.open(notebook(*shown, ground=ground), dark=theme == "light")  # the system says otherwise
     page.wait(READY)

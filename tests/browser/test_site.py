@@ -209,7 +209,7 @@ def training(shared, address):
 # ------------------------------------------------------------------------------------------------ the playground
 
 
-def test_a_first_result_and_the_numbers_of_the_readme(playground):
+def test_first_result_and_the_numbers_of_the_readme(playground):
     assert playground.text("#state").startswith("Python 3.")
     assert "∂out/∂w1 = 1.0019" in playground.text("#numbers")
     playground.choose("#example", "The graph of the README").shown("#numbers", "138.8338")
@@ -219,7 +219,7 @@ def test_a_first_result_and_the_numbers_of_the_readme(playground):
     playground.alone()
 
 
-def test_a_slider_is_a_number_of_the_text_and_a_drag_is_one_undo(playground):
+def test_slider_is_a_number_of_the_text_and_a_drag_is_one_undo(playground):
     playground.choose("#example", "Used twice").shown("#numbers", "∂c/∂a = 7.0000")
     playground.page.run("document.querySelector('#number0').focus()")
     playground.press("ArrowRight", "PageUp").shown("#numbers", "∂c/∂a = 7.2200")
@@ -237,7 +237,7 @@ def test_a_slider_is_a_number_of_the_text_and_a_drag_is_one_undo(playground):
     playground.shown("#numbers", "∂c/∂a = 7.2200")
 
 
-def test_the_step_stays_while_a_number_changes(playground):
+def test_step_stays_while_a_number_changes(playground):
     playground.choose("#example", "A neuron").shown("#numbers", "∂out/∂x1 = −1.5029")
     playground.page.run("player.contentWindow.postMessage({micrograd: 'go', place: 'step=3'}, '*')")
     playground.wait("player.contentDocument.getElementById('scrub').value === '3'")
@@ -246,7 +246,7 @@ def test_the_step_stays_while_a_number_changes(playground):
     assert playground.get("player.contentDocument.getElementById('scrub').value") == "3"
 
 
-def test_a_leaf_that_is_changed_in_the_player_is_changed_in_the_text(playground):
+def test_leaf_that_is_changed_in_the_player_is_changed_in_the_text(playground):
     playground.choose("#example", "Used twice").shown("#numbers", "∂c/∂a = 7.0000")
     playground.page.run(
         "player.contentWindow.eval(\"parent.postMessage({micrograd: 'leaf', leaf: 0, name: 'a', value: 4}, '*')\")"
@@ -256,7 +256,7 @@ def test_a_leaf_that_is_changed_in_the_player_is_changed_in_the_text(playground)
     assert playground.get("document.querySelector('#number0').value") == "4"
 
 
-def test_an_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
+def test_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
     playground.write("name = input('Who? ')\n")
     playground.shown("#error", "Line 1: OSError: [Errno 29] I/O error; a page cannot ask with input()")
     playground.page.console()  # Pyodide has something to say about it too
@@ -269,7 +269,7 @@ def test_an_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
     assert playground.get("document.querySelectorAll('.cm-line.wrong').length") == 0
 
 
-def test_an_old_error_goes_while_a_number_is_dragged_and_the_place_of_stop_stays(playground):
+def test_old_error_goes_while_a_number_is_dragged_and_the_place_of_stop_stays(playground):
     playground.write("from micrograd import Value\na = Value(3.0)\nc = a * a + a\n")
     playground.shown("#numbers", "∂c/∂a = 7.0000")
     playground.page.run("error.textContent = 'Stopped.'; document.querySelector('#number0').focus()")
@@ -284,7 +284,7 @@ def test_an_old_error_goes_while_a_number_is_dragged_and_the_place_of_stop_stays
     assert not playground.page.driver.find_element(By.CSS_SELECTOR, "#stop").is_displayed()
 
 
-def test_a_long_chain_of_values_can_be_dropped_while_the_text_runs(playground):
+def test_long_chain_of_values_can_be_dropped_while_the_text_runs(playground):
     playground.write(
         "from micrograd import Value\nx = y = Value(2.0)\nfor _ in range(100_000):\n    y = y * 1.0\ny = x * x\n"
     )
@@ -292,7 +292,7 @@ def test_a_long_chain_of_values_can_be_dropped_while_the_text_runs(playground):
     assert playground.text("#error") == ""
 
 
-def test_a_text_that_ends_python_is_said_and_python_starts_again(playground):
+def test_text_that_ends_python_is_said_and_python_starts_again(playground):
     """A chain of lists is freed from its head, within one run: the stack of a browser is too small for it."""
     playground.write("x = None\nfor _ in range(1_000_000):\n    x = [x]\nx = None\n")
     playground.shown("#error", "Python stopped, and starts again")
@@ -338,7 +338,7 @@ def test_python_starts_without_a_memory_that_it_cannot_read(shared, address):
     live.alone()
 
 
-def test_a_link_holds_the_text(playground, address):
+def test_link_holds_the_text(playground, address):
     text = "from micrograd import Value\nx = Value(1.25)  # é 😀 & = #\ny = x ** 3\n"
     for code in (text, text + "# " + "long " * 600 + "\n"):
         playground.write(code)
@@ -353,7 +353,7 @@ def test_a_link_holds_the_text(playground, address):
                 other.click("#run").shown("#numbers", "∂y/∂x = 4.6875")
 
 
-def test_a_loop_from_a_link_is_stopped_in_its_tab_and_leaves_the_other_one_alone(playground, address):
+def test_loop_from_a_link_is_stopped_in_its_tab_and_leaves_the_other_one_alone(playground, address):
     text = "from micrograd import Value\nx = Value({})\ny = x * x\n"
     playground.write(text.format(5.0)).shown("#numbers", "∂y/∂x = 10.0000")
     with beside(playground, address, f"playground.html#code={quote('while True: pass')}") as other:
@@ -365,7 +365,7 @@ def test_a_loop_from_a_link_is_stopped_in_its_tab_and_leaves_the_other_one_alone
     playground.write(text.format(7.0)).shown("#numbers", "∂y/∂x = 14.0000")
 
 
-def test_a_link_to_an_example_with_other_numbers_runs_and_is_not_kept(playground, address):
+def test_link_to_an_example_with_other_numbers_runs_and_is_not_kept(playground, address):
     kept = playground.get("localStorage.playground")
     example = (ROOT / "site" / "live" / "examples" / "03_used_twice.py").read_text(encoding="utf-8").partition("\n")[2]
     with beside(playground, address, f"playground.html#code={quote(example.replace('3.0', '4.0'))}") as other:
@@ -373,7 +373,7 @@ def test_a_link_to_an_example_with_other_numbers_runs_and_is_not_kept(playground
         assert playground.get("localStorage.playground") == kept
 
 
-def test_a_text_reaches_no_other_host(playground):
+def test_text_reaches_no_other_host(playground):
     asked = []
 
     class Other(Quiet):
@@ -391,12 +391,12 @@ def test_a_text_reaches_no_other_host(playground):
     assert "Content Security Policy" in playground.page.console()[0]
 
 
-def test_the_playground_fits_a_phone_and_is_usable_by_all(playground):
+def test_playground_fits_a_phone_and_is_usable_by_all(playground):
     fits_and_is_usable(playground)
 
 
 # ------------------------------------------------------------------------------------------------ training
-def test_what_is_pressed_before_play_goes_on_with_the_trained_network(shared, address):
+def test_buttons_pressed_before_play_go_on_with_the_trained_network(shared, address):
     live = Live(shared, address, "training.html")
     live.shown("#state", "Trained when")
     steps, loss = live.text("#steps"), live.text("#lossis")
@@ -411,7 +411,7 @@ def test_what_is_pressed_before_play_goes_on_with_the_trained_network(shared, ad
     live.alone()
 
 
-def test_the_step_runs_as_javascript_before_python_is_there_and_python_goes_on_from_it(shared, address):
+def test_step_runs_as_javascript_before_python_is_there_and_python_goes_on_from_it(shared, address):
     live = Live(shared, address, "training.html")
     live.shown("#state", "Trained when")
     live.click("#fast")
@@ -431,7 +431,7 @@ def test_the_step_runs_as_javascript_before_python_is_there_and_python_goes_on_f
     live.alone()
 
 
-def test_the_numbers_of_an_earlier_training_go_when_points_of_ones_own_are_drawn(shared, address):
+def test_numbers_of_an_earlier_training_go_when_points_of_ones_own_are_drawn(shared, address):
     live = Live(shared, address, "training.html")
     live.shown("#state", "Trained when")
     assert live.text("#steps") == "200"
@@ -450,7 +450,7 @@ def test_moons_are_learnt_to_95_percent(training):
     training.alone()
 
 
-def test_a_press_while_the_model_starts_counts(training):
+def test_press_while_the_model_starts_counts(training):
     """The page starts the text again; what is pressed meanwhile is what it does then."""
     press = "again.click(); play.click()"
     training.page.run(press)
@@ -463,7 +463,7 @@ def test_a_press_while_the_model_starts_counts(training):
     assert (training.text("#play"), training.text("#steps")) == ("Play", "1")
 
 
-def test_the_rate_and_the_hidden_layers_are_numbers_of_the_text(training):
+def test_rate_and_the_hidden_layers_are_numbers_of_the_text(training):
     training.click("#again")  # what was still on its way when Play was pressed has come before this
     training.wait("+steps.textContent === 1")
     training.choose("#rate", "-1")
@@ -487,7 +487,7 @@ def test_other_points_bring_the_loss_they_need(training, data, loss):
     assert training.text("#error") == ""
 
 
-def test_the_network_its_boundary_and_the_graph_of_a_point_are_seen_together_and_follow_each_step(training):
+def test_network_its_boundary_and_the_graph_of_a_point_are_seen_together_and_follow_each_step(training):
     training.page.resize(1280, 800)
     for part in ("#plane", "#network", "#single"):
         training.wait(f"document.querySelector('{part}').getBoundingClientRect().bottom <= 800")
@@ -501,7 +501,7 @@ def test_the_network_its_boundary_and_the_graph_of_a_point_are_seen_together_and
     assert label.startswith("The graph of one point: its loss is ")
 
 
-def test_an_error_of_a_step_is_shown_at_its_line(training):
+def test_error_of_a_step_is_shown_at_its_line(training):
     text = training.code()
     training.write(text.replace("loss.backward()", "loss.forward()")).shown("#error", "AttributeError")
     assert "loss.forward()" in training.text(".cm-line.wrong")
@@ -538,7 +538,7 @@ def fits_and_is_usable(live):
     live.alone()
 
 
-def test_a_text_from_a_link_waits_for_a_press(training, address):
+def test_text_from_a_link_waits_for_a_press(training, address):
     text = "print('from a link')\n" + training.code()
     with beside(training, address, f"training.html#data=xor&code={quote(text)}") as other:
         other.shown("#state", "This text came with a link: read it, then press Play")
@@ -585,7 +585,7 @@ def test_points_are_drawn_changed_erased_and_come_back_by_undo(own):
     assert 'CLASSES = ["blue", "orange", "green"]' in own.code()
 
 
-def test_a_stroke_is_one_undo_and_a_point_that_is_dragged_moves(own):
+def test_stroke_is_one_undo_and_a_point_that_is_dragged_moves(own):
     own.click("#clear")
     own.page.run("document.querySelector(\"#tools input[value='1']\").click()")
     own.page.run("window.scrollTo(0, 0); plane.scrollIntoView({block: 'center'})")
@@ -633,7 +633,7 @@ def test_pasted_rows_are_guessed_said_and_learnt_and_bad_ones_are_named(own):
     assert "HELD_OUT, SEED = 0.5, 1" in own.code()
 
 
-def test_a_link_holds_the_points_which_are_seen_before_python(own, address):
+def test_link_holds_the_points_which_are_seen_before_python(own, address):
     link = link_of(own)
     assert len(link) < 8000
     with beside(own, address, f"training.html{link}") as other:
@@ -693,7 +693,7 @@ def fill(live, answers):
     live.press("Enter")
 
 
-def test_a_drill_is_done_by_keyboard_and_a_wrong_answer_is_told_what_is_wrong(drills):
+def test_drill_is_done_by_keyboard_and_a_wrong_answer_is_told_what_is_wrong(drills):
     from micrograd.command.drill import FAULTS, Session, told
 
     session = Session(1, 1)
@@ -732,14 +732,14 @@ def test_level_2_until_five_are_right_and_the_link_shows_the_same_to_a_teacher(d
         teacher.shown("#title", "Graph 6")
 
 
-def test_a_link_to_a_level_opens_it_and_one_that_was_changed_says_so(drills, address):
+def test_link_to_a_level_opens_it_and_one_that_was_changed_says_so(drills, address):
     for hash, words in (("level=5&seed=9", ""), ("level=3&seed=1&answers=1_six", "cannot be read")):
         with beside(drills, address, f"drills.html#{hash}") as other:
             other.shown("#score", f"Level {hash[6]}, seed {hash[13]}: 0 of 0")
             assert words in other.text("#error")
 
 
-def test_the_drills_fit_a_phone_and_are_usable_by_all(drills):
+def test_drills_fit_a_phone_and_are_usable_by_all(drills):
     for level in "135":
         drills.choose("#level", level).shown("#score", f"Level {level}, ")
         fits_and_is_usable(drills)
@@ -760,7 +760,7 @@ def gpt(shared, address):
     return live
 
 
-def test_a_gpt_trains_in_the_page_while_one_looks(gpt):
+def test_gpt_trains_in_the_page_while_one_looks(gpt):
     assert gpt.text("#guess").endswith("has a loss of 3.40.")
     noise = gpt.text("#made")
     seen = watched(gpt.page, "#steps")
@@ -772,7 +772,7 @@ def test_a_gpt_trains_in_the_page_while_one_looks(gpt):
     gpt.alone()
 
 
-def test_a_pause_ends_the_training_and_what_was_trained_goes_on(gpt):
+def test_pause_ends_the_training_and_what_was_trained_goes_on(gpt):
     """The page presses by itself, when it sees a first step: a test is too slow where the machine is busy."""
     begun = int(gpt.text("#steps"))
     gpt.page.run(
@@ -790,7 +790,7 @@ def test_a_pause_ends_the_training_and_what_was_trained_goes_on(gpt):
     gpt.click("#train").wait(f"+steps.textContent === {int(steps) + 1000}")
 
 
-def test_the_next_letter_and_the_attention_follow_what_is_typed(gpt):
+def test_next_letter_and_the_attention_follow_what_is_typed(gpt):
     field = gpt.page.driver.find_element(By.CSS_SELECTOR, "#text")
     field.clear()
     field.send_keys("Jul")
@@ -812,7 +812,7 @@ def test_the_next_letter_and_the_attention_follow_what_is_typed(gpt):
     gpt.wait("error.textContent === ''")
 
 
-def test_a_click_on_a_letter_opens_its_loss_with_the_numbers_of_this_step(gpt):
+def test_click_on_a_letter_opens_its_loss_with_the_numbers_of_this_step(gpt):
     for text, name in (("ma", "‘ma’"), ("", "‘the beginning’")):
         gpt.choose("#temperature", "2")  # the loss is that of temperature 1
         gpt.choose("#text", text).wait(f"document.querySelectorAll('#grid tr').length === {len(text) + 2}")
@@ -853,7 +853,7 @@ def test_all_of_the_gpt_is_seen_on_one_screen(gpt):
     gpt.page.resize(1400)
 
 
-def test_the_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, built, tmp_path):
+def test_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, built, tmp_path):
     page = built / "live" / "names.html"
     assert page.stat().st_size < 300_000
     (tmp_path / "live").mkdir()
@@ -866,7 +866,7 @@ def test_the_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gp
         assert gpt.page.console() == []
 
 
-def test_a_list_of_ones_own_is_learnt_and_what_cannot_be_is_named(gpt):
+def test_list_of_ones_own_is_learnt_and_what_cannot_be_is_named(gpt):
     gpt.page.run("list.open = true; words.value = 'Brest\\nSaint-Malo, Quimper\\nR2\\n'; use.click()")
     gpt.wait("steps.textContent === '0'")
     assert gpt.text("#counted") == "3 names"
@@ -876,7 +876,7 @@ def test_a_list_of_ones_own_is_learnt_and_what_cannot_be_is_named(gpt):
     gpt.click("#ours").shown("#counted", "358 names")
 
 
-def test_what_was_visited_once_works_without_its_host(gpt, built):
+def test_pages_visited_once_work_without_their_host(gpt, built):
     handler = functools.partial(Quiet, directory=built.parent.parent)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -892,13 +892,13 @@ def test_what_was_visited_once_works_without_its_host(gpt, built):
     gpt.page.console()  # Chromium notes that the host is gone
 
 
-def test_the_gpt_fits_a_phone_and_is_usable_by_all(gpt):
+def test_gpt_fits_a_phone_and_is_usable_by_all(gpt):
     gpt.page.run("list.open = true")
     fits_and_is_usable(gpt)
 
 
 # ------------------------------------------------------------------------------------------------ a model on a phone
-def test_an_exported_model_runs_without_python_and_says_what_it_said_there(shared, address, built):
+def test_exported_model_runs_without_python_and_says_what_it_said_there(shared, address, built):
     phone = Live(shared, address, "phone.html")
     phone.shown("#state", "runs in this page")
     phone.shown("#said", "the model says")
@@ -915,7 +915,7 @@ def test_an_exported_model_runs_without_python_and_says_what_it_said_there(share
     fits_and_is_usable(phone)
 
 
-def test_the_page_of_the_guide_runs_a_model(shared, address, built):
+def test_page_of_the_guide_runs_a_model(shared, address, built):
     text = (ROOT / "docs" / "elsewhere.md").read_text(encoding="utf-8")
     folder = built / "page-of-the-guide"
     folder.mkdir()
@@ -933,7 +933,7 @@ def test_the_page_of_the_guide_runs_a_model(shared, address, built):
 
 
 # ------------------------------------------------------------------------------------------------ lessons
-def test_a_lesson_has_an_example_to_play_with(shared, address):
+def test_lesson_has_an_example_to_play_with(shared, address):
     shared.driver.get(f"{address}lessons/12_from_scalars_to_tensors.html")
     shared.driver.find_element(By.LINK_TEXT, "Play with an example").click()
     shared.wait(
@@ -952,7 +952,7 @@ def code_cells(path):
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-def test_a_wrong_cell_does_not_hold_up_those_below_and_what_was_typed_is_there_again(shared, address):
+def test_wrong_cell_does_not_hold_up_those_below_and_what_was_typed_is_there_again(shared, address):
     texts = code_cells(SECOND)
     first = next(place for place, text in enumerate(texts) if 'check("2.1"' in text)
     below = f"document.querySelectorAll('.live-bar span')[{first + 1}].textContent"
@@ -991,7 +991,7 @@ def exercises(path):
     [path for path in sorted(ROOT.glob("demos/lessons/*.ipynb")) if re.match("0[15]|25", path.name)],
     ids=lambda path: path.stem,
 )
-def test_a_lesson_runs_to_its_end_and_its_exercises_are_checked(shared, address, path):
+def test_lesson_runs_to_its_end_and_its_exercises_are_checked(shared, address, path):
     """The first is without what matplotlib draws, or needs names of; the fifth drops a chain of ten thousand nodes."""
     shared.driver.get(f"{address}lessons/{path.stem}.html")
     shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Run]').length >= 10")
@@ -1018,7 +1018,7 @@ def test_a_lesson_runs_to_its_end_and_its_exercises_are_checked(shared, address,
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("demos/lessons/02*.ipynb")), ids=lambda path: path.stem)
-def test_a_lesson_runs_as_a_notebook_in_the_browser(shared, address, built, path):
+def test_lesson_runs_as_a_notebook_in_the_browser(shared, address, built, path):
     settings = built / "lite" / "jupyter-lite.json"
     config = json.loads(settings.read_text(encoding="utf-8"))
     config["jupyter-config-data"]["exposeAppInBrowser"] = True
@@ -1052,7 +1052,7 @@ def front(shared, address):
     return shared
 
 
-def test_the_first_screen_has_a_neuron_a_network_and_a_gpt_that_learn_without_python_and_300_kb(front):
+def test_first_screen_has_a_neuron_a_network_and_a_gpt_that_learn_without_python_and_300_kb(front):
     before = (
         "const [{startTime}] = performance.getEntriesByName('pictured');"
         "return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
@@ -1069,7 +1069,7 @@ def test_the_first_screen_has_a_neuron_a_network_and_a_gpt_that_learn_without_py
     assert front.console() == []
 
 
-def test_the_gradients_of_the_front_page_follow_a_number_that_is_dragged(front):
+def test_gradients_of_the_front_page_follow_a_number_that_is_dragged(front):
     rows = "[...document.querySelectorAll('#leaves > div')].map(row => row.textContent)"
     assert front.run(f"return {rows}") == [
         "x12.00 −1.5029",
@@ -1089,7 +1089,7 @@ def test_the_gradients_of_the_front_page_follow_a_number_that_is_dragged(front):
     assert front.run(f"return {rows}")[-1] == f"b6.87 {b.grad:.4f}"
 
 
-def test_the_button_for_points_of_ones_own_leads_to_them(shared, address):
+def test_button_for_points_of_ones_own_leads_to_them(shared, address):
     shared.driver.get(address + "index.html")
     shared.run("[...document.links].find(link => link.textContent === 'Your own points').click()")
     shared.wait("document.getElementById('guessed')?.textContent.startsWith('Click in the picture to draw points')")
@@ -1097,7 +1097,7 @@ def test_the_button_for_points_of_ones_own_leads_to_them(shared, address):
     assert shared.console() == []
 
 
-def test_nothing_moves_on_the_front_page_for_those_who_asked_for_that(shared, address):
+def test_front_page_moves_nothing_where_reduced_motion_is_asked_for(shared, address):
     shared.emulate(reduced_motion=True)
     shared.driver.get(address + "index.html")
     shared.wait("!document.getElementById('read').disabled")
@@ -1114,7 +1114,7 @@ def test_nothing_moves_on_the_front_page_for_those_who_asked_for_that(shared, ad
 @pytest.mark.parametrize(
     "path", ["index.html", "lessons.html", "lessons/03_the_chain_rule.html", "api/value.html", "how/engine.html"]
 )
-def test_a_page_fits_a_phone_and_is_usable_by_all(shared, address, path):
+def test_page_fits_a_phone_and_is_usable_by_all(shared, address, path):
     for width, dark in ((390, False), (1400, True)):
         shared.resize(width)
         shared.emulate(dark=dark)
@@ -1129,7 +1129,7 @@ def test_a_page_fits_a_phone_and_is_usable_by_all(shared, address, path):
 
 
 @pytest.mark.parametrize("path", ["nothing.html", "live/vendor/no/such/thing"])
-def test_a_page_that_is_not_there_leads_to_those_that_are(shared, address, path):
+def test_page_that_is_not_there_leads_to_those_that_are(shared, address, path):
     shared.driver.get(address + path)
     shared.wait("document.querySelector('h1')?.textContent === 'There is no such page'")
     assert shared.run("return document.links[0].href") == f"{address}index.html"
@@ -1140,7 +1140,7 @@ def test_a_page_that_is_not_there_leads_to_those_that_are(shared, address, path)
     assert [said for said in shared.console() if "404" not in said] == []
 
 
-def test_a_search_finds_a_name_and_a_lesson(shared, address):
+def test_search_finds_a_name_and_a_lesson(shared, address):
     for words, wanted in (("value_and_grad", "api/derivatives.html"), ("moons", "lessons/08_two_moons.html")):
         shared.driver.get(f"{address}search.html?q={words}")
         shared.wait(f"document.querySelector('#search-results a[href*=\"{wanted}\"]')")
@@ -1159,7 +1159,7 @@ def test_every_public_name_has_an_entry_in_the_reference(built):
     assert [name for name, *other in names if not any(f'id="micrograd.{x}"' in text for x in (name, *other))] == []
 
 
-def test_a_page_of_the_reference_has_contents_of_what_can_be_used_and_no_private_argument(built):
+def test_page_of_the_reference_has_contents_of_what_can_be_used_and_no_private_argument(built):
     for name in ("value", "tensor"):
         page = (built / "api" / f"{name}.html").read_text(encoding="utf-8")
         contents = page.partition('class="toc-tree"')[2].partition("</aside>")[0]
@@ -1168,7 +1168,7 @@ def test_a_page_of_the_reference_has_contents_of_what_can_be_used_and_no_private
         assert "_children" not in page.partition("property")[0].partition("Raises")[0]
 
 
-def test_the_licences_of_what_is_served_are_served(built):
+def test_licences_of_what_is_served_are_served(built):
     text = (built / "NOTICES.txt").read_text(encoding="utf-8")
     made_with = ("pyodide 314", "@codemirror/view", "mathjax", "graphviz", "furo", "onnxruntime")
     assert [name for name in (*made_with, "Mozilla Public License") if name not in text] == []

@@ -25,7 +25,7 @@ def test_leaf_is_dragged_with_the_mouse(page):
     assert page.count(".card.chosen") == 0
 
 
-def test_one_number_of_an_array_is_dragged_with_the_mouse(page):
+def test_number_of_an_array_is_dragged_with_the_mouse(page):
     x = Tensor(np.array([[1.0, -2.0], [0.5, 3.0]]), requires_grad=True, label="x")
     page.open(player((x * x).sum()).html, reduced_motion=True, fragment="place=end")
     drag(page, page.run("return document.querySelector('.card .cell')"), 100)

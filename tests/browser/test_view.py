@@ -38,7 +38,7 @@ AT = (
 )
 
 
-def test_the_wheel_zooms_about_the_pointer_and_keys_and_buttons_zoom_and_show_all_again(page):
+def test_wheel_zooms_about_the_pointer_and_keys_and_buttons_zoom_and_show_all_again(page):
     page.open(player(neuron()).html)
     before, there = seen(page)[4], page.run(AT, 600, 300)
     page.run(
@@ -69,7 +69,7 @@ def test_two_fingers_zoom_about_their_middle(page):
     assert page.count(".card.chosen") == 0
 
 
-def test_a_drag_moves_the_graph_and_chooses_nothing(page):
+def test_drag_moves_the_graph_and_chooses_nothing(page):
     page.open(player(expression()).html, 590, 900, reduced_motion=True, fragment="place=end")
     before = seen(page)
     near = page.run(
@@ -94,14 +94,14 @@ def small():
         (network, {(1400, 900): "layers", (2000, 3000): "neurons"}),
     ],
 )
-def test_a_graph_that_could_not_be_read_opens_folded(page, graph, opens):
+def test_graph_that_could_not_be_read_opens_folded(page, graph, opens):
     made = player(graph(), names={}).html
     for (width, height), tab in opens.items():
         page.open(made, width, height)
         assert page.text("#tabs [aria-pressed=true]") == tab
 
 
-def test_the_graph_of_the_readme_is_seen_whole_with_every_local_derivative_on_its_line(page):
+def test_graph_of_the_readme_is_seen_whole_with_every_local_derivative_on_its_line(page):
     page.open(player(expression(), names={}).html, 1280, 800, reduced_motion=True)
     assert page.run(WHOLE)
     assert page.count(".card") == 33
@@ -136,7 +136,7 @@ THROUGH = """
     ("graph", "width", "height", "first", "last"),
     [(network, 1400, 900, "Layer #1", "loss"), (neuron, 780, 1100, "w2", "o")],
 )
-def test_a_graph_that_is_wider_than_the_window_is_broken_into_rows(page, graph, width, height, first, last):
+def test_graph_that_is_wider_than_the_window_is_broken_into_rows(page, graph, width, height, first, last):
     page.open(player(graph(), names={}).html, width, height, fragment="step=3")
     assert bounds(page, first)[3] < bounds(page, last)[1]  # the one ends above where the other begins
     assert page.run("return document.getElementById('map').hasAttribute('hidden')")
@@ -251,7 +251,7 @@ def download(page, folder, button, kind):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_what_is_seen_is_saved_as_svg_and_png(page, tmp_path, dark):
+def test_view_is_saved_as_svg_and_png(page, tmp_path, dark):
     page.open(player(neuron()).html, fragment="step=9", dark=dark, reduced_motion=True)
     saved = download(page, tmp_path, "#svg", "svg")
     assert saved.name == "o-step9.svg"
@@ -272,7 +272,7 @@ def test_what_is_seen_is_saved_as_svg_and_png(page, tmp_path, dark):
     assert page.run("return getComputedStyle(document.querySelector('svg > rect')).fill") == ground
 
 
-def test_the_link_leads_to_the_step(page):
+def test_link_leads_to_the_step(page):
     page.open(player(neuron()).html, fragment="step=9")
     page.run("window.copied = ''; navigator.clipboard.writeText = text => { copied = text; return Promise.resolve() }")
     pick(page, "#link")
@@ -281,7 +281,7 @@ def test_the_link_leads_to_the_step(page):
 
 
 # ------------------------------------------------------------------------------------------------ present, sizes
-def test_the_view_for_a_projector_is_clean_and_large(page):
+def test_view_for_a_projector_is_clean_and_large(page):
     page.open(player(arrays(), present=True).html, 1280, 720, reduced_motion=True)
     page.press("Home")
     for _ in range(4):
@@ -333,7 +333,7 @@ def test_what_is_active_stays_in_sight_in_a_small_window_at_every_step(page, gra
     assert not any(at_each_step(page, OUT_OF_SIGHT % what))
 
 
-def test_the_panels_leave_the_graph_the_height_that_it_needs_and_scroll(page):
+def test_panels_leave_the_graph_the_height_that_it_needs_and_scroll(page):
     page.open(player(neuron(), names={}).html, 1280, 720, reduced_motion=True)
     assert page.run("return document.getElementById('graph').getScreenCTM().a") > 0.916
     assert page.run("return document.getElementById('panels').offsetHeight") >= 160
@@ -342,7 +342,7 @@ def test_the_panels_leave_the_graph_the_height_that_it_needs_and_scroll(page):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_card_that_waits_can_be_read(page, dark):
+def test_card_that_waits_can_be_read(page, dark):
     """At the first step most of the cards wait: 4.5 is the contrast that WCAG asks of text."""
     page.open(player(neuron(), names={}).html, dark=dark, reduced_motion=True, fragment="step=0")
     contrast = page.run(
@@ -366,7 +366,7 @@ def no_map(page):
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (800, 560)])
-def test_the_map_shows_the_whole_of_a_graph_that_is_not_leads_there_and_hides_no_card(page, width, height):
+def test_map_shows_the_whole_of_a_graph_that_is_not_leads_there_and_hides_no_card(page, width, height):
     page.open(player(neuron()).html, width, height, reduced_motion=True, fragment="place=end")
     assert no_map(page)
     page.open(player(expression()).html, width, height, reduced_motion=True, fragment="place=end")
@@ -400,7 +400,7 @@ def test_panels_can_be_left_out(page):
 
 
 @pytest.mark.parametrize(("options", "wanted"), [({"height": 500}, 500), ({"present": True}, 450), ({}, None)])
-def test_a_frame_is_as_high_as_it_is_told(page, options, wanted):
+def test_frame_is_as_high_as_it_is_told(page, options, wanted):
     source = player(neuron(), **options).html.replace("&", "&amp;").replace('"', "&quot;")
     page.open(f'<!doctype html><iframe title="p" style="width:800px;border:0" srcdoc="{source}"></iframe>')
     page.wait("document.querySelector('iframe').offsetHeight > 300")

@@ -57,7 +57,7 @@ def refused(text, numbers=None):
 
 
 # ------------------------------------------------------------------------------------------------ what it prints
-def test_it_prints_the_value_the_gradients_and_the_local_derivatives(micrograd):
+def test_table_has_the_value_the_gradients_and_the_local_derivatives(micrograd):
     code, out, err = micrograd(*NEURON)
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "tanh(x1*w1 + x2*w2 + b) = 0.7064193203972353"
@@ -69,20 +69,20 @@ def test_it_prints_the_value_the_gradients_and_the_local_derivatives(micrograd):
     )
 
 
-def test_it_prints_what_the_guide_shows():
+def test_table_is_that_of_the_guide():
     """Letter by letter, from the line that the guide has."""
     section = (ROOT / "docs" / "use.md").read_text(encoding="utf-8").partition("## From the command line")[2]
     line, shown = [block.partition("\n")[2] for block in section.split("```")[1:4:2]]
     assert process(*shlex.split(line)[3:]).stdout == shown
 
 
-def test_a_local_derivative_is_what_the_engine_passes_on():
+def test_local_derivative_is_what_the_engine_passes_on():
     x = Value(0.5, label="x")
     (y := ops.gelu(x)).backward()
     assert f"{x.grad:.4f}" == table(y).splitlines()[-1].split()[-1]
 
 
-def test_an_operand_used_twice_has_a_derivative_for_each_use():
+def test_operand_used_twice_has_a_derivative_for_each_use():
     x = Value(3.0, label="x")
     (y := x - x).backward()
     assert [cell for cell in table(y).splitlines()[-1].split() if "0000" in cell][-2:] == ["1.0000", "-1.0000"]
@@ -97,7 +97,7 @@ def test_numbers_end_below_the_names_of_their_columns():
         assert all(row[end - 1].isdigit() and row[end : end + 1] in ("", " ") for row in rows)
 
 
-def test_a_narrow_terminal_gets_the_derivatives_below_each_other():
+def test_narrow_terminal_gets_the_derivatives_below_each_other():
     out = build("x*y", {"x": 2.0, "y": 3.0})
     out.backward()
     assert max(map(len, table(out, width=50).splitlines())) <= 50 < max(map(len, table(out).splitlines()))
@@ -118,18 +118,18 @@ def test_wide_letters_keep_the_columns_aligned():
     assert len(second) - len(first) == 1  # 重 is one letter, two columns wide
 
 
-def test_an_expression_of_numbers_has_a_value_and_no_table(micrograd):
+def test_expression_of_numbers_has_a_value_and_no_table(micrograd):
     assert micrograd("1/3 + 0*pi") == (0, "1/3 + 0*pi = 0.3333333333333333\n", "")
 
 
-def test_it_prints_what_it_can_where_the_letters_are_lacking():
+def test_table_is_ascii_where_letters_are_lacking():
     if sys.getfilesystemencoding() == "ascii":
         pytest.skip("no locale with such letters")
     done = process("θ*2", "θ=3", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "?*2 = 6.0")
 
 
-def test_a_reader_who_stops_early_is_no_error():
+def test_reader_who_stops_early_is_no_error():
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "micrograd", *NEURON]
@@ -152,7 +152,7 @@ EXPRESSIONS = st.recursive(
 
 
 @given(EXPRESSIONS, st.tuples(*[st.floats(-10, 10)] * 3))
-def test_a_random_expression_is_worth_what_python_says(text, point):
+def test_random_expression_is_worth_what_python_says(text, point):
     numbers = dict(zip("xyz", point, strict=True))
     try:
         expected = eval(text, {}, numbers)
@@ -178,14 +178,14 @@ def test_any_text_is_an_expression_or_refused_in_one_line(text):
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_a_function_gives_a_node_that_a_gradient_flows_through(name):
+def test_function_gives_a_node_that_a_gradient_flows_through(name):
     binary = name == "pow" or (name in ops.PUBLIC and ops.PUBLIC[name].to_b is not None)
     out = build(f"{name}({'x, 2' if binary else 'x'})", {"x": 0.5})
     out.backward()
     assert out._prev[0].label == "x"
 
 
-def test_a_remainder_is_written_as_in_python_and_sends_a_gradient():
+def test_remainder_is_written_as_in_python_and_sends_a_gradient():
     out = build("x % y + 7 // 2", {"x": 7.5, "y": 2.0})
     out.backward()
     assert out.data == 4.5
@@ -201,16 +201,16 @@ def test_numbers_too_large_are_infinite_as_everywhere():
     assert build("1e400", {}).data == build("1" + "0" * 400, {}).data == build("9**9**9**9", {}).data == math.inf
 
 
-def test_a_constant_is_known_and_gives_way_to_a_number_of_that_name():
+def test_constant_is_known_and_gives_way_to_a_number_of_that_name():
     assert [build(name, {}).data for name in ("e", "pi", "π")] == [math.e, math.pi, math.pi]
     assert build("e", {"e": 2.0}).data == 2.0
 
 
-def test_a_number_may_have_the_name_of_a_function():
+def test_number_may_have_the_name_of_a_function():
     assert build("sin(sin)", {"sin": 1.0}).data == math.sin(1.0)
 
 
-def test_a_step_is_called_by_its_expression_and_a_long_one_by_a_name_that_the_user_did_not_give():
+def test_step_is_called_by_its_expression_and_a_long_one_by_a_name_that_the_user_did_not_give():
     out = build("v1*out*2 + 1234567*(v1 + out)", {"v1": 1.0, "out": 2.0})
     out.backward()
     titles = [line[:19].strip() for line in table(out).splitlines()[1:]]
@@ -227,7 +227,7 @@ def test_names_are_those_of_python_in_any_script():
     assert [leaf.label for leaf in out._prev] == ["θ", "x"]
 
 
-def test_a_long_expression_is_as_good_as_a_short_one():
+def test_long_expression_is_as_good_as_a_short_one():
     out = build("+".join(["x"] * 900), {"x": 2.0})
     out.backward()
     assert next(iter(viz.trace(out)[0])).grad == 900
@@ -239,7 +239,7 @@ def test_a_long_expression_is_as_good_as_a_short_one():
      "sin(" * 10_000 + "x" + ")" * 10_000, "1" * 5000],
     ids=["brackets", "sums", "minuses", "powers", "calls", "digits"],
 )  # fmt: skip
-def test_what_is_too_much_for_the_parser_is_refused_in_one_line(text):
+def test_expression_too_deep_for_the_parser_is_refused_in_one_line(text):
     assert refused(text, {"x": 1.0})[0]
 
 
@@ -279,13 +279,13 @@ def test_what_is_too_much_for_the_parser_is_refused_in_one_line(text):
         ("x²", "²", "invalid character"),
     ],
 )
-def test_what_is_no_expression_is_pointed_at(text, at, said):
+def test_mistake_in_an_expression_is_pointed_at(text, at, said):
     message, marked = refused(text, {"x": 1.0})
     assert said in message
     assert marked == at
 
 
-def test_no_code_is_ever_run(tmp_path):
+def test_expression_never_runs_code(tmp_path):
     target = tmp_path / "made"
     for attack in (f"open('{target}', 'w')", f"(lambda: open('{target}', 'w'))()", f"[*map(open, ['{target}'])]"):
         refused(attack)
@@ -305,7 +305,7 @@ def test_no_code_is_ever_run(tmp_path):
         ("x=2*(3", 3, "never closed"),
     ],
 )
-def test_what_is_no_number_is_pointed_at(word, column, said):
+def test_mistake_in_a_number_is_pointed_at(word, column, said):
     with pytest.raises(SyntaxError, match=r"^[^\n]+$") as caught:
         assignments([word])
     assert said in caught.value.msg
@@ -313,16 +313,16 @@ def test_what_is_no_number_is_pointed_at(word, column, said):
     assert caught.value.offset == column
 
 
-def test_a_name_is_given_once():
+def test_name_is_given_once():
     with pytest.raises(SyntaxError, match="x is set twice"):
         assignments(["x=1", "y=2", "x=3"])
 
 
-def test_a_value_is_a_number_or_an_expression_of_numbers():
+def test_value_is_a_number_or_an_expression_of_numbers():
     assert assignments(["x=-1_0", "y=pi/2", "z=-inf"]) == {"x": -10.0, "y": math.pi / 2, "z": -math.inf}
 
 
-def test_a_mistake_is_shown_with_a_caret_below_it(micrograd):
+def test_mistake_is_shown_with_a_caret_below_it(micrograd):
     code, out, err = micrograd("tanh(x*w + b)", "x=1", "b=2")
     assert (code, out) == (2, "")
     assert err.splitlines() == [
@@ -332,20 +332,20 @@ def test_a_mistake_is_shown_with_a_caret_below_it(micrograd):
     ]
 
 
-def test_of_a_long_expression_the_part_with_the_mistake_is_shown():
+def test_long_expression_is_shown_around_its_mistake():
     line, carets = pointed("1 + " * 500 + "y" + " + 1" * 500, 2000, 2001, 60).splitlines()
     assert len(line) <= 60
     assert line[carets.index("^")] == "y"
 
 
-def test_a_number_that_is_not_used_is_named(micrograd):
+def test_number_that_is_not_used_is_named(micrograd):
     code, out, err = micrograd("x*2", "x=1", "y=2", "z=3")
     assert (code, err) == (0, "note: the expression does not use y, z\n")
     assert "x*2 = 2.0" in out
 
 
 @pytest.mark.parametrize("text", ["-x", "-x**2", "--x", "-h*0 - x", "-o**0 * x"])
-def test_an_expression_may_begin_with_a_minus_sign(micrograd, text):
+def test_expression_may_begin_with_a_minus_sign(micrograd, text):
     code, out, _ = micrograd(text, "x=-2", "h=1", "o=1")
     assert code == 0
     assert float(out.splitlines()[0].split(" = ")[1]) == eval(text, {}, {"x": -2, "h": 1, "o": 1})
@@ -370,7 +370,7 @@ def test_help_names_every_function(micrograd):
 
 
 # ------------------------------------------------------------------------------------------------ what it writes
-def test_it_writes_the_drawing_and_its_source(micrograd, tmp_path):
+def test_output_is_the_drawing_or_its_source(micrograd, tmp_path):
     svg, dot = tmp_path / "neuron.SVG", tmp_path / "neuron.dot"
     code, out, _ = micrograd(*NEURON, "-o", str(svg), f"-o{dot}")
     assert code == 0
@@ -380,7 +380,7 @@ def test_it_writes_the_drawing_and_its_source(micrograd, tmp_path):
     assert all(label in dot.read_text(encoding="utf-8") for label in ("w1", "out", "grad 0.5010"))
 
 
-def test_it_writes_a_png_where_the_package_is_and_else_says_how_to_get_it(micrograd, tmp_path, monkeypatch):
+def test_output_is_a_png_where_the_package_is_and_else_says_how_to_get_it(micrograd, tmp_path, monkeypatch):
     path = tmp_path / "x.png"
     if find_spec("resvg_py"):
         assert micrograd("x*2", "x=1", "-o", str(path))[0] == 0
@@ -393,7 +393,7 @@ def test_it_writes_a_png_where_the_package_is_and_else_says_how_to_get_it(microg
     assert not path.exists()
 
 
-def test_a_place_that_cannot_be_written_to_is_named(micrograd, tmp_path):
+def test_place_that_cannot_be_written_to_is_named(micrograd, tmp_path):
     code, _, err = micrograd("x*2", "x=1", "-o", str(tmp_path / "nowhere" / "x.html"))
     assert code == 1
     assert "nowhere" in err
@@ -408,13 +408,13 @@ def test_open_shows_what_was_written(micrograd, tmp_path, monkeypatch):
     assert shown == [path.as_uri()]
 
 
-def test_a_machine_without_a_browser_says_so(micrograd, tmp_path, monkeypatch):
+def test_machine_without_a_browser_says_so(micrograd, tmp_path, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     code, _, err = micrograd("x*2", "x=1", "-o", str(tmp_path / "x.svg"), "--open")
     assert (code, err) == (1, "python -m micrograd: no program was found that shows it: open the file yourself\n")
 
 
-def test_it_writes_the_player(micrograd, tmp_path):
+def test_output_is_the_player(micrograd, tmp_path):
     path = tmp_path / "neuron.html"
     assert micrograd(*NEURON, "-o", str(path))[0] == 0
     assert path.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
@@ -435,7 +435,7 @@ DEMOS = sorted(path.stem for path in (ROOT / "demos").glob("*.py") if path.stem 
 @pytest.mark.parametrize(
     ("seed", "code", "said"), [("7", 0, "to be found was -3.0"), ("-1", 2, "--seed must not be below 0, found -1")]
 )
-def test_a_demo_gets_the_rest_of_the_line_and_keeps_its_exit_code(seed, code, said):
+def test_demo_gets_the_rest_of_the_line_and_keeps_its_exit_code(seed, code, said):
     done = process("demo", "linear_regression", "--seed", seed)
     assert done.returncode == code
     assert said in done.stdout + done.stderr
@@ -451,14 +451,14 @@ def test_demos_are_listed_with_what_they_show(micrograd):
         assert " ".join(listed[name]) == ast.get_docstring(tree).splitlines()[0]
 
 
-def test_an_unknown_demo_is_answered_with_those_there_are(micrograd):
+def test_unknown_demo_is_answered_with_those_there_are(micrograd):
     code, out, err = micrograd("demo", "moon")
     assert (code, out) == (2, "")
     assert err == f"python -m micrograd: there is no demo 'moon'; there are {', '.join(DEMOS)}\n"
 
 
 @pytest.mark.parametrize("words", [("demo", "moons"), ("page",), ("grade", "in")])
-def test_where_there_are_no_demos_it_says_so(micrograd, monkeypatch, tmp_path, words):
+def test_demo_says_where_there_are_none(micrograd, monkeypatch, tmp_path, words):
     monkeypatch.setattr("micrograd.command.main.PLACES", (tmp_path,))
     code, out, err = micrograd(*words)
     assert (code, out) == (1, "")
@@ -466,13 +466,13 @@ def test_where_there_are_no_demos_it_says_so(micrograd, monkeypatch, tmp_path, w
 
 
 # ------------------------------------------------------------------------------------------------ the page of code
-def test_the_page_is_printed_as_it_stands(micrograd):
+def test_page_is_printed_as_it_stands(micrograd):
     text = (ROOT / "demos" / "one_page.py").read_text(encoding="utf-8")
     assert micrograd("page") == (0, text, "")
 
 
 # ------------------------------------------------------------------------------------------------ grading
-def test_a_folder_of_notebooks_is_graded_by_the_course(tmp_path):
+def test_folder_of_notebooks_is_graded_by_the_course(tmp_path):
     done = process("grade", str(tmp_path / "nowhere"))
     assert done.returncode == 2
     assert done.stderr.endswith("nowhere is not a folder: name one that holds the notebooks\n")
@@ -484,7 +484,7 @@ def test_a_folder_of_notebooks_is_graded_by_the_course(tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------ what it loads
-def test_a_table_needs_no_numpy_and_no_graphviz():
+def test_table_needs_no_numpy_and_no_graphviz():
     code = "import sys; sys.modules['numpy'] = sys.modules['graphviz'] = None; from micrograd.command.main import main"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}; sys.exit(main({NEURON!r}))"], cwd=ROOT, capture_output=True, timeout=60

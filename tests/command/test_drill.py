@@ -32,7 +32,7 @@ def question(graph, kind, by=None):
 
 
 @given(levels, seeds)
-def test_the_answers_are_what_a_nudge_of_the_shown_steps_gives(level, seed):
+def test_answers_are_what_a_nudge_of_the_shown_steps_gives(level, seed):
     graph = Graph(level, seed, 1)
     for q in graph.questions:
         if q.kind == "value":
@@ -48,7 +48,7 @@ def test_the_answers_are_what_a_nudge_of_the_shown_steps_gives(level, seed):
 
 
 @given(levels, seeds)
-def test_a_graph_can_be_done_by_hand_and_is_the_same_for_all(level, seed):
+def test_graph_can_be_done_by_hand_and_is_the_same_for_all(level, seed):
     graph, again = Graph(level, seed, 3), Graph(level, seed, 3)
     assert [(q.name, q.truth) for q in graph.questions] == [(q.name, q.truth) for q in again.questions]
     assert {q.kind for q in graph.questions} == {"value", "local"} | ({"gradient"} if level > 1 else set())
@@ -81,7 +81,7 @@ def graph_of(level, steps):
     )
 
 
-def test_a_path_that_is_forgotten_is_told():
+def test_path_that_is_forgotten_is_told():
     graph = graph_of(3, "u=a * b out=u * a")
     a, b = (graph.leaves[name].data for name in "ab")
     q = question(graph, "gradient", "a")
@@ -91,7 +91,7 @@ def test_a_path_that_is_forgotten_is_told():
     assert words == f"2 paths lead from a to out: they send {told(a * b)} and {told(a * b)}, and these add up"
 
 
-def test_a_chain_that_is_not_multiplied_is_told():
+def test_chain_that_is_not_multiplied_is_told():
     graph = graph_of(4, "u=a * b out=tanh(u)")
     a, b = (graph.leaves[name].data for name in "ab")
     slope = 1 - math.tanh(a * b) ** 2
@@ -102,7 +102,7 @@ def test_a_chain_that_is_not_multiplied_is_told():
     assert question(graph, "local").judge(1 - (a * b) ** 2)[0] == "tanh"
 
 
-def test_what_is_no_known_mistake_is_told_how_it_is_worked_out_and_so_is_no_answer():
+def test_unknown_mistake_and_no_answer_are_told_how_it_is_worked_out():
     q = question(graph_of(3, "u=a * b out=u * a"), "gradient", "a")
     assert q.judge(1000.5) == ("other", q.worked)
     assert q.judge(None) == ("none", q.worked)
@@ -111,7 +111,7 @@ def test_what_is_no_known_mistake_is_told_how_it_is_worked_out_and_so_is_no_answ
     assert session.graph.aim == ""
 
 
-def test_a_score_has_what_is_needed_to_check_it():
+def test_score_has_what_is_needed_to_check_it():
     session = Session(1, 7)
     session.answer([q.truth for q in session.graph.questions])
     session.answer([-q.truth if q.kind == "value" else q.truth for q in session.graph.questions])
@@ -121,18 +121,18 @@ def test_a_score_has_what_is_needed_to_check_it():
 @pytest.mark.parametrize(
     ("text", "number"), [("", None), ("  ", None), ("-3", -3), ("\u22122,5", -2.5), ("+1e-1", 0.1), ("0", 0)]
 )
-def test_an_answer_is_read_as_people_write_numbers(text, number):
+def test_answer_is_read_as_people_write_numbers(text, number):
     assert read(text) == number
 
 
 @pytest.mark.parametrize("text", ["six", "1/2", "nan", "inf", "2 3", "--1"])
-def test_what_is_no_number_says_what_to_write(text):
+def test_answer_that_is_no_number_is_told_what_to_write(text):
     with pytest.raises(ValueError, match="is not a number: write one"):
         read(text)
 
 
 @given(st.floats(-60, 60))
-def test_a_number_in_text_is_read_as_the_same_answer(x):
+def test_number_in_text_is_read_as_the_same_answer(x):
     assert near(read(told(x)), x)
 
 
@@ -141,7 +141,7 @@ def typed(monkeypatch, *lines):
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
 
 
-def test_a_graph_at_the_terminal(monkeypatch, capsys):
+def test_graph_at_the_terminal(monkeypatch, capsys):
     truths = [q.truth for q in Graph(2, 3, 1).questions]
     typed(monkeypatch, "what", told(-truths[0]), *map(told, truths[1:]))
     assert drill(["2", "--seed", "3", "--graphs", "1"], "micrograd") == 0
@@ -155,7 +155,7 @@ def test_a_graph_at_the_terminal(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("end", [(), ("q",), ("1", "QUIT")])
-def test_it_ends_with_the_input_or_at_q_and_tells_the_score(monkeypatch, capsys, end):
+def test_drill_ends_with_the_input_or_at_q_and_tells_the_score(monkeypatch, capsys, end):
     typed(monkeypatch, *end)
     assert drill(["4", "--seed", "1"], "micrograd") == 0
     out = capsys.readouterr().out
@@ -163,7 +163,7 @@ def test_it_ends_with_the_input_or_at_q_and_tells_the_score(monkeypatch, capsys,
     assert out.endswith("Level 4, seed 1: 0 of 0 graphs right, 0 of 0 numbers.\n")
 
 
-def test_it_is_a_word_of_the_command_line():
+def test_drill_is_a_word_of_the_command_line():
     command = [sys.executable, "-m", "micrograd", "drill", "9"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert done.returncode == 2

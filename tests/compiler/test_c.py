@@ -33,7 +33,7 @@ def needs_compiler(test: Any) -> Any:
 
 @needs_compiler
 @pytest.mark.parametrize("wrong", [3, -4])
-def test_an_index_out_of_bounds_is_an_error_in_c_and_updates_nothing(wrong: int):
+def test_index_out_of_bounds_is_an_error_in_c_and_updates_nothing(wrong: int):
     w = Tensor(np.arange(3.0), requires_grad=True)
     step = micrograd.compile(lambda i: (w[i] ** 2).sum(), update=Adam([w]), backend="c")
     step(np.array([0, -1]))
@@ -44,14 +44,14 @@ def test_an_index_out_of_bounds_is_an_error_in_c_and_updates_nothing(wrong: int)
 
 
 @needs_compiler
-def test_the_source_in_c_names_each_step_and_its_shape():
+def test_source_in_c_names_each_step_and_its_shape():
     f = micrograd.compile(lambda x: (x.exp() * 2).sum(), backend="c")
     f(np.ones((2, 3)))
     assert "= exp(x[i]);  // exp (2, 3)" in f.source
 
 
 @needs_compiler
-def test_a_small_network_of_values_is_loops_and_a_formula_is_lines():
+def test_small_network_of_values_is_loops_and_a_formula_is_lines():
     model, points = nn.MLP(2, [4, 1], rng=random.Random(0)), np.random.default_rng(0).normal(size=(10, 2))
     loss = lambda points: sum(model(x) ** 2 for x in points)  # noqa: E731
     f = micrograd.compile(loss, scalars=True, backend="c")
@@ -91,7 +91,7 @@ def test_arrays_may_lie_elsewhere_in_each_call_and_in_any_order():
 
 
 @needs_compiler
-def test_of_elements_that_are_set_more_than_once_the_last_in_the_order_of_the_index_stays():
+def test_element_that_is_set_more_than_once_is_the_last_in_the_order_of_the_index():
     """A loop over the axes in the order of the memory would set them in another one."""
     graph = Graph()
     a, b = (graph.input(name, shape, np.dtype(float)) for name, shape in (("a", (3,)), ("b", (9, 7))))
@@ -112,21 +112,21 @@ def test_without_a_compiler_c_says_what_to_install(monkeypatch: pytest.MonkeyPat
         micrograd.compile(lambda x: x * x, backend="c")(Value(2.0))
 
 
-def test_a_wrong_cc_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_wrong_cc_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(RuntimeError, match="no-such-compiler"):
         micrograd.compile(lambda x: x * x, backend="c")(Value(2.0))
 
 
 @needs_compiler
-def test_a_compiler_that_fails_shows_its_first_line_and_the_source(cache: Path):
+def test_compiler_that_fails_shows_its_first_line_and_the_source(cache: Path):
     with pytest.raises(RuntimeError, match=r"(?s)failed: .*error.*The source is (\S+\.c)") as caught:
         libraries.compiled("this is no C;", ("-O0",))
     assert Path(str(caught.value).split("The source is ")[1]).read_text() == "this is no C;"
 
 
 @needs_compiler
-def test_where_there_is_no_compiler_that_of_the_package_ziglang_is_run(
+def test_compiler_of_the_package_ziglang_runs_where_there_is_no_other(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Stands for it: a package of that name, whose `cc` is the compiler here."""
@@ -178,7 +178,7 @@ SOURCE = "#include <stdint.h>\nint64_t program(void **at) { return 7; }\n"
 
 
 @needs_compiler
-def test_a_library_is_compiled_once_for_its_source_and_flags(cache: Path):
+def test_library_is_compiled_once_for_its_source_and_flags(cache: Path):
     assert libraries.cached(SOURCE, ("-O0",)) is None
     assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
     assert libraries.cached(SOURCE, ("-O0",)).program() == 7
@@ -187,7 +187,7 @@ def test_a_library_is_compiled_once_for_its_source_and_flags(cache: Path):
 
 
 @needs_compiler
-def test_a_damaged_library_is_not_loaded(cache: Path):
+def test_damaged_library_is_not_loaded(cache: Path):
     libraries.compiled(SOURCE, ("-O0",))
     (library,) = cache.glob("*.so")
     half = library.read_bytes()[:100]
@@ -197,7 +197,7 @@ def test_a_damaged_library_is_not_loaded(cache: Path):
 
 
 @needs_compiler
-def test_a_cache_that_others_may_write_to_is_not_used(cache: Path):
+def test_cache_that_others_may_write_to_is_not_used(cache: Path):
     cache.mkdir()
     cache.chmod(0o777)
     assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
@@ -205,14 +205,14 @@ def test_a_cache_that_others_may_write_to_is_not_used(cache: Path):
 
 
 @needs_compiler
-def test_a_cache_that_cannot_be_written_gives_way_to_a_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_cache_that_cannot_be_written_gives_way_to_a_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
 
 
 @needs_compiler
-def test_a_full_cache_gives_way_to_a_temporary_folder(cache: Path, monkeypatch: pytest.MonkeyPatch):
+def test_full_cache_gives_way_to_a_temporary_folder(cache: Path, monkeypatch: pytest.MonkeyPatch):
     replace = os.replace
 
     def full(source: Any, target: Any) -> None:
@@ -226,7 +226,7 @@ def test_a_full_cache_gives_way_to_a_temporary_folder(cache: Path, monkeypatch: 
 
 
 @needs_compiler
-def test_a_source_that_was_changed_is_compiled_again_from_what_it_was(cache: Path):
+def test_source_that_was_changed_is_compiled_again_from_what_it_was(cache: Path):
     libraries.compiled(SOURCE, ("-O0",))
     (source,) = cache.glob("*.c")
     source.write_text(SOURCE.replace("7", "8"))
@@ -252,7 +252,7 @@ def test_processes_that_compile_one_program_at_once_each_have_the_whole(cache: P
 
 
 @needs_compiler
-def test_the_cache_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch):
+def test_cache_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(libraries, "MOST", 2)
     for i in range(4):
         libraries.compiled(SOURCE + f"// {i}\n", ("-O0",))
@@ -261,7 +261,7 @@ def test_the_cache_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @needs_compiler
-def test_a_program_that_is_called_often_is_compiled_again_for_speed(cache: Path, monkeypatch: pytest.MonkeyPatch):
+def test_program_that_is_called_often_is_compiled_again_for_speed(cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("MICROGRAD_CFLAGS", raising=False)
     f = micrograd.compile(lambda x: (x * x).sum(), backend="c")
     found = [f(np.arange(4.0)).item()]

@@ -39,7 +39,7 @@ def test_inputs_alone_get_their_gradient():
     assert (v.grad, w.grad) == (3.0, 0)
 
 
-def test_a_second_pass_over_a_compiled_value_adds_again():
+def test_second_pass_over_a_compiled_value_adds_again():
     w = Value(2.0)
     out = micrograd.compile(lambda: w * 3)()
     out.backward()
@@ -66,7 +66,7 @@ def test_memory_does_not_grow_with_the_calls():
 
 
 @pytest.mark.parametrize("w", [Value(2.0), Tensor([2.0], requires_grad=True)], ids=["value", "tensor"])
-def test_a_parameter_that_is_detached_is_read_at_each_call(w: Any):
+def test_parameter_that_is_detached_is_read_at_each_call(w: Any):
     x = 3.0 if isinstance(w, Value) else np.array([3.0])
     f = micrograd.compile(lambda x: x * w.detach())
     assert f(x).item() == 6.0
@@ -82,7 +82,7 @@ def test_a_parameter_that_is_detached_is_read_at_each_call(w: Any):
 # Looking at a program
 
 
-def test_the_source_is_the_program_that_one_would_write_by_hand():
+def test_source_is_the_program_that_one_would_write_by_hand():
     f = value_and_grad(micrograd.compile(lambda x, y: (x * y).exp() + x))
     f(1.0, 2.0)
     assert f.source == (
@@ -95,7 +95,7 @@ def test_the_source_is_the_program_that_one_would_write_by_hand():
     )  # fmt: skip
 
 
-def test_the_source_before_the_first_call_says_what_to_do():
+def test_source_before_the_first_call_says_what_to_do():
     with pytest.raises(RuntimeError, match="call the function once"):
         _ = micrograd.compile(lambda x: x).source
 
@@ -105,7 +105,7 @@ def test_numbers_beside_arrays_keep_the_dtype_of_these():
     assert [f(np.ones(2, dtype), 2.0).dtype for dtype in (np.float32, np.float64)] == [np.float32, np.float64]
 
 
-def test_a_nan_in_the_backward_of_a_compiled_call_is_found():
+def test_nan_in_the_backward_of_a_compiled_call_is_found():
     with micrograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"produced a nan.*test_compile.py:\d+"):
         micrograd.compile(lambda x: x * x.log())(Value(0.0)).backward()
 
@@ -117,7 +117,7 @@ class Pair:
 
 @pytest.mark.parametrize("x", [0.0, np.zeros(2), Value(0.0)], ids=["float", "array", "node"])
 @pytest.mark.parametrize("transform", [gradient, value_and_grad])
-def test_a_nan_in_a_compiled_gradient_is_found_as_in_the_function_itself(transform: Callable, x: Any):
+def test_nan_in_a_compiled_gradient_is_found_as_in_the_function_itself(transform: Callable, x: Any):
     f = lambda x: (x * x.log()).sum() if isinstance(x, Tensor) else x * x.log()  # noqa: E731
     for g in (transform(f), transform(micrograd.compile(f)), micrograd.compile(transform(f))):
         found = pytest.raises(RuntimeError, match=r"produced a nan.*test_compile.py:\d+")
@@ -125,17 +125,17 @@ def test_a_nan_in_a_compiled_gradient_is_found_as_in_the_function_itself(transfo
             g(x)
 
 
-def test_a_numpy_bool_is_a_result_as_a_bool_is():
+def test_numpy_bool_is_a_result_as_a_bool_is():
     assert micrograd.compile(lambda x: (x * 2, np.True_, True))(3.0)[1:] == (True, True)
 
 
 @pytest.mark.parametrize("of", [lambda y: {y}, lambda y: (y for _ in "ab"), lambda y: map(abs, [y]), Pair])
-def test_what_would_hide_a_node_of_the_trace_is_no_result(of: Callable):
+def test_result_that_would_hide_a_node_of_the_trace_is_refused(of: Callable):
     with pytest.raises(TypeError, match=r"or lists, tuples and dicts of them, found \w+ "):
         micrograd.compile(lambda x: [x, of(x * 2)])(2.0)
 
 
-def test_a_program_prints_as_a_page_that_says_all():
+def test_program_prints_as_a_page_that_says_all():
     w = micrograd.Tensor(np.ones((3, 4)), requires_grad=True)
     f = micrograd.compile(lambda x, d: (x @ w[:, :2]).relu().mean() * d["scale"])
     f(np.ones((2, 3)), {"scale": 2})
@@ -154,7 +154,7 @@ def test_a_program_prints_as_a_page_that_says_all():
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("x", [Value(3.0), Tensor([1.0, 2.0], requires_grad=True)])
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_a_node_may_be_returned_more_than_once(create_graph: bool, x: Any, backend: str):
+def test_node_may_be_returned_more_than_once(create_graph: bool, x: Any, backend: str):
     def f(x: Any) -> Any:
         y = x * x
         return {"a": y, "b": [x, x], "c": (y, 2 * y)}
@@ -169,7 +169,7 @@ def test_a_node_may_be_returned_more_than_once(create_graph: bool, x: Any, backe
     assert gradient_of(micrograd.compile(f, backend=backend)) == gradient_of(f)
 
 
-def test_one_of_two_outputs_may_be_a_constant_as_arrays():
+def test_output_may_be_a_constant_beside_an_array():
     w = Value(3.0)
     out, constant = micrograd.compile(lambda x: [w * w * x, x * 2.0], backend="numpy")(5.0)
     out.backward()
@@ -180,7 +180,7 @@ def test_one_of_two_outputs_may_be_a_constant_as_arrays():
 # Layers, losses, training
 
 
-def test_the_gradient_of_an_array_without_axes_is_an_array():
+def test_gradient_of_an_array_without_axes_is_an_array():
     x = Tensor(np.float32(3), requires_grad=True)
     micrograd.compile(lambda x: x * x)(x).backward()
     assert isinstance(x.grad, np.ndarray)
@@ -188,7 +188,7 @@ def test_the_gradient_of_an_array_without_axes_is_an_array():
 
 
 @pytest.mark.parametrize("x", [Value(3.0), Tensor([3.0], requires_grad=True)], ids=["value", "tensor"])
-def test_a_result_can_be_shown(x: Any):
+def test_result_can_be_shown(x: Any):
     assert "<html" in micrograd.compile(lambda x: x * x)(x).show().html
 
 
@@ -196,14 +196,14 @@ def test_a_result_can_be_shown(x: Any):
 # Buffers
 
 
-def test_no_two_results_share_memory_with_each_other_or_with_what_was_given():
+def test_results_share_no_memory_with_each_other_or_with_arguments():
     w, x = Tensor(np.ones(3), requires_grad=True), np.ones(3)
     f = micrograd.compile(lambda x: [x, x, x * w, (x * w).reshape(3, 1), w, x + 1])
     arrays = [x, w.detach().data, *(out.detach().data for out in f(x))]
     assert [(i, j) for i, a in enumerate(arrays) for j, b in enumerate(arrays[:i]) if np.shares_memory(a, b)] == []
 
 
-def test_an_argument_is_never_written_to():
+def test_argument_is_never_written_to():
     x = np.ones((3, 3))
     x.flags.writeable = False
     w = Tensor(np.ones((3, 3)), requires_grad=True)
@@ -240,7 +240,7 @@ def test_threads_may_trace_one_compiled_function_at_once():
     assert (found, f.cache_info().misses, len(traces)) == ([6.0] * 8, 1, 1)
 
 
-def test_a_graph_that_was_walked_is_let_go_unless_it_is_retained():
+def test_graph_that_was_walked_is_let_go_unless_it_is_retained():
     w = Tensor([1.0, 2.0], requires_grad=True)
     loss = micrograd.compile(lambda x: (w * x).sum())(np.ones(2))
     loss.backward(retain_graph=True)
@@ -250,7 +250,7 @@ def test_a_graph_that_was_walked_is_let_go_unless_it_is_retained():
     assert w.grad.tolist() == [2.0, 2.0]
 
 
-def test_a_second_pass_over_one_element_of_another_shape_is_summed():
+def test_second_pass_over_one_element_of_another_shape_is_summed():
     w = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     out = micrograd.compile(lambda x: (w * x).sum().reshape(1, 1, 1))(np.array([1.0, 10.0, 100.0]))
     (out * 2).sum().backward()
@@ -276,7 +276,7 @@ def test_settings_that_compile_cannot_use_are_refused(fn: Any, settings: Any, ki
         micrograd.compile(fn, **settings)
 
 
-def test_a_node_of_the_trace_is_formatted_as_it_is_shown():
+def test_node_of_the_trace_is_formatted_as_it_is_shown():
     seen: list[str] = []
     assert micrograd.compile(lambda x: [seen.append(f"{x}"), x * 2][1])(2.0).data == 4.0
     assert "Value" in seen[0]

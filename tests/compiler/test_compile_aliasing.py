@@ -43,7 +43,7 @@ def total(out: Any) -> Any:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", PLACES)
-def test_a_node_in_two_places_gets_both_gradients(place: str, kind: str, form: str):
+def test_node_in_two_places_gets_both_gradients(place: str, kind: str, form: str):
     """On other back ends, and in programs that are drawn: see test_hunt."""
     found = []
     for compiled in (False, True):
@@ -62,7 +62,7 @@ def test_a_node_in_two_places_gets_both_gradients(place: str, kind: str, form: s
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("transform", [gradient, value_and_grad])
-def test_the_gradient_of_a_compiled_function_counts_each_place_alone(transform: Callable, place: str, kind: str):
+def test_gradient_of_a_compiled_function_counts_each_place_alone(transform: Callable, place: str, kind: str):
     def flat(tree: Any) -> list[Any]:
         parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (list, tuple)) else None
         return [np.asarray(tree.data)] if parts is None else [x for part in parts for x in flat(part)]
@@ -76,7 +76,7 @@ def test_the_gradient_of_a_compiled_function_counts_each_place_alone(transform: 
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def test_of_samples_a_number_that_is_given_twice_gets_both_gradients():
+def test_sample_that_is_given_twice_gets_both_gradients():
     x, w = np.array([1.0, 2.0, -3.0]), Value(1.5)
     f = lambda x, a, b: x * a * b + a * w  # noqa: E731
     micrograd.compile(f, batch=True)(x, w, w).sum().backward()
@@ -85,7 +85,7 @@ def test_of_samples_a_number_that_is_given_twice_gets_both_gradients():
     assert found == w.grad
 
 
-def test_an_update_reads_the_array_of_its_parameter_before_it_writes_it():
+def test_update_reads_the_array_of_its_parameter_before_it_writes_it():
     def trained(compiled: bool) -> list[float]:
         w, v = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
         loss = lambda a, b: ((w * v * a - b) ** 2).sum()  # noqa: E731
@@ -117,7 +117,7 @@ INSIDE: dict[str, tuple[Callable, Callable]] = {
 
 
 @pytest.mark.parametrize(("make", "args"), INSIDE.values(), ids=INSIDE)
-def test_a_gradient_inside_by_a_node_in_two_places_is_refused(make: Callable, args: Callable):
+def test_gradient_inside_by_a_node_in_two_places_is_refused(make: Callable, args: Callable):
     w = Value(3.0)
     y = w * 2
     f = micrograd.compile(make(w, y))
@@ -125,7 +125,7 @@ def test_a_gradient_inside_by_a_node_in_two_places_is_refused(make: Callable, ar
         f(*args(w, y))
 
 
-def test_a_gradient_inside_by_a_node_in_one_place_is_that_of_eager():
+def test_gradient_inside_by_a_node_in_one_place_is_that_of_eager():
     w, v = Value(3.0), Value(5.0)
     f = micrograd.compile(lambda a, b: grad(a * b * w, a, create_graph=True)[0] + grad(w * w * b, w)[0])
     out = f(v, 2.0)
@@ -158,7 +158,7 @@ CHANGES = [change_value, change_list, change_array, change_nothing]
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("several", [False, True])
-def test_what_is_changed_after_a_call_is_not_in_its_gradient(change: Callable, several: bool):
+def test_change_after_a_call_is_not_in_its_gradient(change: Callable, several: bool):
     def f(v: Any, xs: Any, a: Any) -> Any:
         out = v * w * xs[0] * a[0] * a[1]
         return [out, v] if several else out
@@ -173,7 +173,7 @@ def test_what_is_changed_after_a_call_is_not_in_its_gradient(change: Callable, s
 
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("change", [lambda w, x: setattr(w, "data", 7.0), lambda w, x: setattr(x, "data", 7.0)])
-def test_a_second_order_from_what_has_changed_raises(change: Callable, several: bool):
+def test_second_order_from_what_has_changed_raises(change: Callable, several: bool):
     w, x = Value(2.0), Value(3.0)
     out = micrograd.compile(lambda a: [a * a * w, a] if several else a * a * w)(x)
     change(w, x)
@@ -182,7 +182,7 @@ def test_a_second_order_from_what_has_changed_raises(change: Callable, several: 
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_a_tensor_that_is_written_after_a_call_is_not_in_its_gradient(several: bool):
+def test_tensor_that_is_written_after_a_call_is_not_in_its_gradient(several: bool):
     w, x = Tensor([2.0, 3.0], requires_grad=True), Tensor([5.0, 7.0])
     out = micrograd.compile(lambda a: [(w * a).sum(), (w * w).sum()] if several else (w * a).sum())(x)
     x.fill_(0.0)
@@ -203,7 +203,7 @@ def test_a_tensor_that_is_written_after_a_call_is_not_in_its_gradient(several: b
 @pytest.mark.parametrize(
     "fn", [lambda x, w: (x * x * w).sum(), lambda x, w: x * x * w], ids=["fused", "second program"]
 )
-def test_a_call_is_differentiated_at_the_numbers_that_it_had(fn: Any, which: int, change: Any):
+def test_call_is_differentiated_at_the_numbers_that_it_had(fn: Any, which: int, change: Any):
     def called() -> tuple[Any, list[Any]]:
         x, w = (Tensor(data, requires_grad=True) for data in ([3.0, 4.0], [1.0, 2.0]))
         out = micrograd.compile(lambda x: fn(x, w))(x).sum()

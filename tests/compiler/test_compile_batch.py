@@ -15,7 +15,7 @@ from micrograd import Value, grad, gradient, nn, no_grad
 POINTS = np.array([[0.0, 1.0], [2.0, -3.0], [4.0, 5.0]])
 
 
-def test_the_program_is_as_long_for_many_samples_as_for_few():
+def test_program_is_as_long_for_many_samples_as_for_few():
     f = micrograd.compile(lambda x: (x * x + 1).log(), batch=True)
     f(np.ones(3))
     lines = f.source.count("\n")
@@ -23,14 +23,14 @@ def test_the_program_is_as_long_for_many_samples_as_for_few():
     assert f.source.count("\n") == lines
 
 
-def test_the_gradient_of_a_batched_function_is_one_for_each_sample():
+def test_gradient_of_a_batched_function_is_one_for_each_sample():
     f = gradient(micrograd.compile(lambda x, w: w * x * x, batch=True))
     of_x, of_w = f(np.array([1.0, 2.0, 3.0]), 10.0)
     np.testing.assert_array_equal(of_x, [20.0, 40.0, 60.0])
     np.testing.assert_array_equal(of_w, [1.0, 4.0, 9.0])
 
 
-def test_a_division_of_numbers_by_zero_gives_inf_in_a_batch_too():
+def test_division_of_numbers_by_zero_gives_inf_in_a_batch_too():
     w = Value(0.0)
     out = micrograd.compile(lambda x: x + 1 / w, batch=True)(np.zeros(2))
     assert out.data.tolist() == [np.inf, np.inf]
@@ -97,7 +97,7 @@ FUNCTIONS = [layer, rows_of_a_sample, attention, of_weights_alone, times_numbers
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_what_is_made_of_matrices_is_what_each_sample_gives(function: Any):
+def test_matrices_of_samples_give_what_each_sample_gives(function: Any):
     flat = [w for row in WEIGHTS for w in row]
 
     def weighted(values: Any) -> Any:
@@ -116,7 +116,7 @@ def test_what_is_made_of_matrices_is_what_each_sample_gives(function: Any):
 
 @pytest.mark.parametrize("function", [layer, attention, some_alike])
 @pytest.mark.parametrize("backend", [*BACKENDS, JAX])
-def test_a_batch_without_samples_gives_none_and_slopes_of_zero(backend: str, function: Any):
+def test_batch_without_samples_gives_none_and_slopes_of_zero(backend: str, function: Any):
     """Such as the share of a worker that has nothing to do."""
     found = micrograd.compile(function, batch=True, backend=backend)(RAGGED[:0])
     assert {out.shape for out in found} == {(0,)}
@@ -138,7 +138,7 @@ def test_second_derivatives_through_matrices_are_those_of_each_sample(function: 
     np.testing.assert_allclose(np.moveaxis(np.array(found), -1, 0), np.array(expected, float), rtol=1e-11)
 
 
-def test_a_network_becomes_products_of_matrices_by_itself():
+def test_network_becomes_products_of_matrices_by_itself():
     model = nn.MLP(2, [8, 8, 1], rng=random.Random(0))
     f = micrograd.compile(lambda x: (1 - model(x)) ** 2, batch=True)
     f(POINTS[:, :2])
@@ -167,7 +167,7 @@ def test_create_graph_through_a_batch_says_what_to_write():
         grad(out, w, create_graph=True)
 
 
-def test_a_batched_function_inside_of_a_compiled_one_raises():
+def test_batched_function_inside_of_a_compiled_one_raises():
     inner = micrograd.compile(lambda x: x * x, batch=True)
     with pytest.raises(TypeError, match="cannot be called inside"):
         micrograd.compile(lambda x: inner(x))(np.ones(3))
@@ -177,7 +177,7 @@ def test_a_batched_function_inside_of_a_compiled_one_raises():
     "constant", [3, 3.0, np.float64(3.0), np.float32(3.0), np.int64(3), Value(3.0, requires_grad=False)]
 )
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, backend: str):
+def test_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, backend: str):
     x = np.arange(4.0)
     alone = micrograd.compile(lambda x: constant, batch=True, backend=backend)(x)
     a, b = micrograd.compile(lambda x: (x * 2.0, constant), batch=True, backend=backend)(x)
@@ -185,7 +185,7 @@ def test_a_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any,
 
 
 @pytest.mark.parametrize("length", [1, 40])
-def test_a_slope_that_is_the_same_for_all_samples_is_one_number(length):
+def test_slope_that_is_the_same_for_all_samples_is_one_number(length):
     def f(x: Any, y: Any) -> Any:
         return sum((x + i).floor() for i in range(length)) + y.sin()
 
@@ -201,7 +201,7 @@ def without_slopes(x: Any) -> Any:
 @pytest.mark.parametrize("constant", [lambda x: x.detach(), without_slopes])
 @pytest.mark.parametrize("length", [1, 40])
 @pytest.mark.parametrize("settings", [{"batch": True}, {"batch": True, "backend": "python"}, {"backend": "numpy"}])
-def test_a_detached_part_has_no_slope_in_a_program_of_any_length(constant: Any, length: int, settings: dict):
+def test_detached_part_has_no_slope_in_a_program_of_any_length(constant: Any, length: int, settings: dict):
     def f(x: Any, s: Any, w: Any) -> Any:
         parts = [(constant(x * s + i) * s).sin() + constant(x * s) * constant(x * s) for i in range(length)]
         return sum(parts) + gradient(lambda y: w * 1.0)(x) / (1.5 + (w + x).sin())

@@ -56,7 +56,7 @@ Y = X.sum(1, keepdims=True)
     ],
     ids=["a number", "one in a tree", "a bool", "an element", "a shape", "how many", "a text"],
 )
-def test_a_constant_that_has_changed_is_found_and_retrace_reads_it_again(make: Any, change: Any, message: str):
+def test_constant_that_has_changed_is_found_and_retrace_reads_it_again(make: Any, change: Any, message: str):
     k = [2.0]
     x = Tensor([2.0]) if "np" in make(k).__code__.co_names else 2.0
     f = micrograd.compile(make(k), check=True)
@@ -70,7 +70,7 @@ def test_a_constant_that_has_changed_is_found_and_retrace_reads_it_again(make: A
 
 
 @pytest.mark.parametrize("x", [Value(2.0, label="speed"), Tensor([2.0], requires_grad=True, label="speed")])
-def test_a_wrong_gradient_is_found_and_names_the_parameter(x: Any):
+def test_wrong_gradient_is_found_and_names_the_parameter(x: Any):
     w = type(x)(x.data, requires_grad=True, label="weight")
     f = micrograd.compile(lambda x: (x * w * w).sum() if isinstance(x, Tensor) else x * w * w, check=True)
     f(x)
@@ -79,7 +79,7 @@ def test_a_wrong_gradient_is_found_and_names_the_parameter(x: Any):
         f(x)
 
 
-def test_a_parameter_without_a_label_is_named_as_its_module_names_it():
+def test_parameter_without_a_label_is_named_as_its_module_names_it():
     model = layered()
     f = micrograd.compile(lambda x: model(x).sum(), check=True)
     f(X)
@@ -111,7 +111,7 @@ def test_nan_and_inf_are_equal_to_themselves():
 @pytest.mark.parametrize("how", [SGD, Adam, AdamW])
 @pytest.mark.parametrize("make", [layered, lambda: nn.MLP(2, [3, 1], rng=random.Random(0))], ids=["arrays", "numbers"])
 @pytest.mark.parametrize("backend", ["auto", "numpy"])
-def test_a_checked_step_is_one_step(make: Callable, how: Any, backend: str):
+def test_checked_step_is_one_step(make: Callable, how: Any, backend: str):
     def trained(check: bool) -> Any:
         model = make()
         for i, p in enumerate(model.parameters()):
@@ -123,13 +123,19 @@ def test_a_checked_step_is_one_step(make: Callable, how: Any, backend: str):
         step = micrograd.compile(loss, update=optimizer, backend=backend, check=check)
         losses = [step(*given).data for _ in range(3)]
         states = [x for p in model.parameters() for x in optimizer.state[p].values()]
-        return [*losses, unused.data, *(p.data for p in model.parameters()), *(p.grad for p in model.parameters()), *states]
+        return [
+            *losses,
+            unused.data,
+            *(p.data for p in model.parameters()),
+            *(p.grad for p in model.parameters()),
+            *states,
+        ]
 
     for a, b in zip(trained(True), trained(False), strict=True):
         np.testing.assert_array_equal(a, b) if a is not None else None
 
 
-def test_a_checked_call_changes_no_grad_statistics_or_generator():
+def test_checked_call_changes_no_grad_statistics_or_generator():
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5)).eval()
     f = micrograd.compile(lambda x: model(x).sum(), check=True)
     before = {name: x.copy() for name, x in model.state_dict().items()}
@@ -141,7 +147,7 @@ def test_a_checked_call_changes_no_grad_statistics_or_generator():
     assert states == (random.getstate(), str(np.random.get_state(legacy=False)))
 
 
-def test_a_step_that_differs_changes_nothing():
+def test_step_that_differs_changes_nothing():
     k, model = [1.0], layered()
     optimizer = Adam(model.parameters(), lr=0.1)
     step = micrograd.compile(lambda x, y: k[0] * F.mse(model(x), y), update=optimizer)
@@ -159,7 +165,7 @@ def test_a_step_that_differs_changes_nothing():
 # Where it holds
 
 
-def test_the_context_checks_every_compiled_function_of_a_program():
+def test_context_checks_every_compiled_function_of_a_program():
     k = [1.0]
     f, g = micrograd.compile(lambda x: k[0] * x), micrograd.compile(lambda x: x / k[0])
     h = micrograd.compile(lambda x: f(g(x)))  # itself uncompiled: so are f and g
@@ -175,7 +181,7 @@ def test_the_context_checks_every_compiled_function_of_a_program():
     assert f(1.0).data == 1.0
 
 
-def test_a_transform_of_a_checked_function_is_checked():
+def test_transform_of_a_checked_function_is_checked():
     k = [1.0]
     f = gradient(micrograd.compile(lambda x: k[0] * x * x, check=True))
     assert f(3.0) == 6.0

@@ -64,7 +64,7 @@ def test_zeros_in_arrays_keep_their_signs(f: Callable):
         same_bits(a, b)
 
 
-def test_an_array_of_both_zeros_is_no_single_number():
+def test_array_of_both_zeros_is_no_single_number():
     zeros = np.array([0.0, -0.0])
     f = lambda x: [x / zeros, x * zeros, zeros * x + zeros * -1.0]  # noqa: E731
     with np.errstate(all="ignore"):
@@ -116,7 +116,7 @@ OF_ARRAYS: dict[str, Callable] = {
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int8, np.uint8, np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("f", OF_ARRAYS.values(), ids=OF_ARRAYS)
-def test_an_array_of_any_dtype_gives_what_it_gives_eagerly(f: Callable, dtype: Any):
+def test_array_of_any_dtype_gives_what_it_gives_eagerly(f: Callable, dtype: Any):
     compiled = micrograd.compile(f)
     for x in (np.arange(6).reshape(2, 3), np.array([[5, 0, 2], [3, 3, 1]])):
         found, expected = compiled(x.astype(dtype)), f(Tensor(x.astype(dtype)))
@@ -127,7 +127,7 @@ def test_an_array_of_any_dtype_gives_what_it_gives_eagerly(f: Callable, dtype: A
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
-def test_a_gradient_beside_an_array_of_another_dtype_has_its_own(dtype: Any):
+def test_gradient_beside_an_array_of_another_dtype_has_its_own(dtype: Any):
     w, x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), np.array([[1, 2], [3, 5]], dtype)
     loss = lambda x: ((w @ x * x) ** 2).mean() + (x * w.sum()).sum()  # noqa: E731
     micrograd.compile(loss)(x).backward()
@@ -138,7 +138,7 @@ def test_a_gradient_beside_an_array_of_another_dtype_has_its_own(dtype: Any):
     assert gradient(micrograd.compile(lambda a, n: (a * n).sum()))(np.ones(2, "f4"), np.array([2, 3])).dtype == "f4"
 
 
-def test_a_long_sum_of_float32_is_numpys_own():
+def test_long_sum_of_float32_is_numpys_own():
     x = np.random.default_rng(0).uniform(size=100_001).astype("f4")
     found, expected = (f(x) for f in (micrograd.compile(lambda x: [x.sum(), x.mean()]), lambda x: [x.sum(), x.mean()]))
     for a, b in zip(found, expected, strict=True):

@@ -24,19 +24,19 @@ from micrograd import (
 from micrograd.common.trees import leaves
 
 
-def test_a_gradient_of_a_gradient_is_a_program_that_can_be_printed():
+def test_gradient_of_a_gradient_is_a_program_that_can_be_printed():
     slope = gradient(gradient(micrograd.compile(lambda x: x**4)))
     assert [slope(2.0), slope(1.0), slope.cache_info().misses] == [48.0, 12.0, 1]
     assert slope.source == "def program(x):\n    t1 = 12.0 * (x * x)\n    return t1\n"
     assert str(slope.lowered).count("multiply") == 2
 
 
-def test_a_gradient_is_taken_in_the_form_of_the_arguments():
+def test_gradient_is_taken_in_the_form_of_the_arguments():
     f = gradient(micrograd.compile(lambda p, x: (p["w"][0] * x + p["w"][1]) ** 2))
     assert f({"w": [2.0, 1.0]}, 3.0) == ({"w": [42.0, 14.0]}, 28.0)
 
 
-def test_a_gradient_of_nodes_is_a_node_that_can_be_differentiated():
+def test_gradient_of_nodes_is_a_node_that_can_be_differentiated():
     w, x = Value(3.0), Value(2.0)
     slope = gradient(micrograd.compile(lambda x: w * x**3))(x)
     slope.backward()
@@ -51,7 +51,7 @@ INTEGERS: list[Any] = [
 
 @pytest.mark.parametrize("transform", [gradient, value_and_grad, jacobian, hessian])
 @pytest.mark.parametrize("args", INTEGERS)
-def test_an_integer_is_no_input_of_a_transform_compiled_or_not(transform: Any, args: Any):
+def test_integer_is_no_input_of_a_transform_compiled_or_not(transform: Any, args: Any):
     """As in JAX, whose jit takes it as a number, and whose grad does not differentiate it."""
     f = lambda x, n: (x * x * n + x).sum() if isinstance(args[0], np.ndarray) else x * x * n + x  # noqa: E731
     for compiled in (transform(micrograd.compile(f)), micrograd.compile(transform(f))):
@@ -82,7 +82,7 @@ def test_integers_in_lists_samples_and_scalars_are_no_inputs_either():
         lambda x, w: grad(w * x, w, grad_outputs=w, create_graph=True)[0] * x,
     ],
 )
-def test_a_gradient_or_tangent_that_is_passed_from_outside_is_read_each_time(make: Any, product: Any):
+def test_gradient_or_tangent_that_is_passed_from_outside_is_read_each_time(make: Any, product: Any):
     found = []
     for way in (lambda f: f, micrograd.compile):
         w = make()
@@ -94,11 +94,11 @@ def test_a_gradient_or_tangent_that_is_passed_from_outside_is_read_each_time(mak
     assert found[0] == pytest.approx(found[1])
 
 
-def test_a_jacobian_of_numbers_is_compiled():
+def test_jacobian_of_numbers_is_compiled():
     assert jacobian(micrograd.compile(lambda xs: [xs[0] * xs[1], xs[0]]))([2.0, 3.0]) == [[3.0, 2.0], [1.0, 0.0]]
 
 
-def test_a_failed_backward_leaves_every_grad_as_it_was():
+def test_failed_backward_leaves_every_grad_as_it_was():
     w, v = Value(2.0), Value(3.0)
     out = micrograd.compile(lambda x: w * v * x)(5.0)
     for bad, good in ((w, v), (v, w)):
@@ -124,7 +124,7 @@ BEFORE = {
 
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_gradient_is_added_to_whatever_was_there_as_in_eager_mode(backend: str, before: list[Any]):
+def test_gradient_is_added_to_whatever_was_there_as_in_eager_mode(backend: str, before: list[Any]):
     def f(x: Any) -> Any:
         return sum(w * w * w for w in weights) * x + 1e308 * weights[2]
 

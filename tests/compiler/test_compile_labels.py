@@ -68,7 +68,7 @@ def test_labels_that_are_arguments_are_checked_in_each_call(what: str, backend: 
 
 
 @pytest.mark.parametrize("backend", ["auto", JAX])
-def test_a_gradient_alone_checks_an_index_too(backend: str):
+def test_gradient_alone_checks_an_index_too(backend: str):
     slope = gradient(micrograd.compile(lambda x, y: x[y].sum(), backend=backend))
     slope(X, ints(0, 1))
     assert "out of bounds" in words(slope, X, ints(0, 4))
@@ -84,7 +84,7 @@ def test_labels_of_values_are_checked(backend: str):
     assert words(bce, [2.0, 0.0]) == words(F.bce_with_logits, SCORES, [2.0, 0])
 
 
-def test_a_label_in_a_value_from_outside_is_checked_as_it_is_now():
+def test_label_in_a_value_from_outside_is_checked_as_it_is_now():
     label = Value(1.0, requires_grad=False)
     f = micrograd.compile(lambda: F.hinge(SCORES, [label, 1.0]))
     f()
@@ -102,7 +102,7 @@ def test_labels_in_arrays_taken_apart_and_of_samples_are_checked():
 
 @pytest.mark.parametrize("how", [SGD, Adam])
 @pytest.mark.parametrize("backend", ["auto", JAX])
-def test_a_step_with_a_wrong_label_updates_nothing(how: Any, backend: str):
+def test_step_with_a_wrong_label_updates_nothing(how: Any, backend: str):
     w = Tensor(W.data, requires_grad=True)
     optimizer = how([w], lr=0.1)
     step = micrograd.compile(lambda x, y: F.cross_entropy(x @ w, y), update=optimizer, backend=backend)
@@ -115,7 +115,7 @@ def test_a_step_with_a_wrong_label_updates_nothing(how: Any, backend: str):
 
 @pytest.mark.parametrize("how", [SGD, Adam])
 @pytest.mark.parametrize("backend", ["python", "numpy"])
-def test_a_label_that_is_trained_is_checked_as_it_is_now(how: Any, backend: str):
+def test_label_that_is_trained_is_checked_as_it_is_now(how: Any, backend: str):
     """In a vector program its number is in an array of all parameters."""
     answers = []
     for compiled in (False, True):

@@ -67,7 +67,7 @@ def test_vectorized_goes_from_a_program_to_one_that_computes_the_same(monkeypatc
     assert near([of_arrays, *gradient.tolist()], expected)
 
 
-def test_a_long_chain_stays_straight_python():
+def test_long_chain_stays_straight_python():
     def chain(x: Any) -> Any:
         y = x
         for _ in range(2000):
@@ -79,7 +79,7 @@ def test_a_long_chain_stays_straight_python():
     assert "np." not in f.source
 
 
-def test_what_stands_side_by_side_becomes_arrays():
+def test_numbers_side_by_side_become_arrays():
     f = micrograd.compile(lambda xs: sum((x * 0.5).sin() for x in xs))
     f([0.1 * i for i in range(2000)])
     assert f.source.count("np.sin") == 1
@@ -97,7 +97,7 @@ def bytes_held(model: Any) -> int:
         tracemalloc.stop()
 
 
-def test_a_compiled_program_keeps_little_of_what_it_was_built_from():
+def test_compiled_program_keeps_little_of_what_it_was_built_from():
     """One of two is enough: what a first call loads is not the program's, nor is the interpreter's table of names.
 
     That table doubles by megabytes now and then, in whichever test names the one string too many.
@@ -116,7 +116,7 @@ def test_building_leaves_the_garbage_collector_as_it_was():
     assert gc.isenabled()
 
 
-def test_a_matrix_of_numbers_times_many_rows_is_one_product():
+def test_matrix_of_numbers_times_many_rows_is_one_product():
     numbers, rows = np.random.default_rng(0).normal(size=(3, 6)), np.random.default_rng(1).normal(size=(4, 6))
 
     def products(xs: Any) -> Any:
@@ -127,7 +127,7 @@ def test_a_matrix_of_numbers_times_many_rows_is_one_product():
     assert f.source.count(" @ ") == 1
 
 
-def test_a_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
+def test_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
     rng = random.Random(0)
     points = [(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(60)]
     model = MLP(2, [8, 8, 1])
@@ -142,7 +142,7 @@ def test_a_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
 
 
 @pytest.mark.parametrize("rows_first", [True, False])
-def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(rows_first: bool):
+def test_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(rows_first: bool):
     rng = random.Random(1)
     xs, ws = matrix(rng, 6, 40), matrix(rng, 5, 40)
 
@@ -156,7 +156,7 @@ def test_a_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(r
     assert f.source.count(" @ ") <= 6
 
 
-def test_the_exponentials_of_lists_of_all_lengths_are_one_operation():
+def test_exponentials_of_lists_of_all_lengths_are_one_operation():
     """The greatest of a longer list takes more steps to find: the shorter lists wait."""
     rng = random.Random(5)
     lists = [[Value(rng.gauss(0, 1)) for _ in range(n)] for n in range(1, 9)]
@@ -186,7 +186,7 @@ def test_sums_of_products_that_are_filled_up_keep_inf_and_nan_to_themselves():
     assert "concatenate" in {x.op for x in f.lowered.steps}
 
 
-def test_what_a_program_was_built_from_does_not_wait_for_the_collector():
+def test_graph_of_a_built_program_does_not_wait_for_the_collector():
     weights = matrix(random.Random(0), 40, 40)
     gc.collect()
     gc.disable()
@@ -199,7 +199,7 @@ def test_what_a_program_was_built_from_does_not_wait_for_the_collector():
 
 @pytest.mark.parametrize("settings", [{"backend": "numpy"}, {"batch": True}], ids=str)
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_a_gradient_taken_inside_is_the_same_in_arrays(settings: dict[str, Any], create_graph: bool):
+def test_gradient_taken_inside_is_the_same_in_arrays(settings: dict[str, Any], create_graph: bool):
     """Without a graph its ops are not recorded, so that it is not made of levels."""
 
     def f(x: Any) -> Any:

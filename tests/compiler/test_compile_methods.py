@@ -120,19 +120,19 @@ def test_each_form_of_a_compiled_method_is_called_as_its_function_is(form: str):
 
 
 @pytest.mark.parametrize("mode", [micrograd.check_compiled, micrograd.detect_anomaly, micrograd.no_grad])
-def test_a_method_that_is_called_by_its_class_is_the_objects_in_every_mode(mode: Any):
+def test_method_that_is_called_by_its_class_is_the_objects_in_every_mode(mode: Any):
     line = Line()
     with mode():
         assert Line.forward(line, 3.0).data == line.forward(3.0).data == 6.0
 
 
-def test_a_method_refuses_another_object_among_its_arguments():
+def test_method_refuses_another_object_among_its_arguments():
     with pytest.raises(TypeError, match=r"found object .* among the arguments"):
         Line().forward(object())
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_a_copy_of_an_object_has_its_own_programs(copied: Any):
+def test_copy_of_an_object_has_its_own_programs(copied: Any):
     line = Line()
     line.forward(1.0)
     twin = copied(line)
@@ -141,13 +141,13 @@ def test_a_copy_of_an_object_has_its_own_programs(copied: Any):
     assert twin.forward is not line.forward
 
 
-def test_nothing_is_stored_under_the_name_of_a_method():
+def test_compiled_method_stores_nothing_under_its_name():
     line = Line()
     line.forward(1.0)
     assert [name for name in vars(line) if name[0] != "_"] == ["w"]
 
 
-def test_a_method_that_is_replaced_in_its_class_is_found(monkeypatch: pytest.MonkeyPatch):
+def test_method_that_is_replaced_in_its_class_is_found(monkeypatch: pytest.MonkeyPatch):
     line = Line()
     assert line.forward(1.0).data == 2.0
     monkeypatch.setattr(Line, "forward", micrograd.compile(lambda self, x: self.w * x * 7))
@@ -181,7 +181,7 @@ def test_objects_with_slots_or_without_a_hash_have_their_own_programs(kind: Any)
     assert objects[2].forward.cache_info()[:2] == (1, 1)
 
 
-def test_a_module_may_have_its_call_or_its_forward_compiled():
+def test_module_may_have_its_call_or_its_forward_compiled():
     class ByCall(nn.Module):
         def __init__(self) -> None:
             self.line = nn.Neuron(1, nonlin=False)
@@ -206,7 +206,7 @@ def test_a_module_may_have_its_call_or_its_forward_compiled():
         assert list(model.state_dict()) == list(twin.state_dict())
 
 
-def test_an_object_with_compiled_methods_is_released():
+def test_object_with_compiled_methods_is_released():
     line = Line()
     line.forward(1.0)
     seen = weakref.ref(line)

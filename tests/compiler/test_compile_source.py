@@ -23,7 +23,7 @@ def source(fn: Any, *args: Any) -> str:
     return f.source
 
 
-def test_the_source_of_a_training_step_is_the_numpy_that_one_would_write():
+def test_source_of_a_training_step_is_the_numpy_that_one_would_write():
     """After a change that is meant, print `step.source` into the file, and read it."""
     model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
     step = micrograd.compile(lambda x, y: cross_entropy(model(x), y), update=SGD(model.parameters(), lr=0.1))
@@ -31,7 +31,7 @@ def test_the_source_of_a_training_step_is_the_numpy_that_one_would_write():
     assert step.source == STEP.read_text(encoding="utf-8")
 
 
-def test_the_gradient_of_a_large_relu_is_what_where_gives_bit_for_bit():
+def test_gradient_of_a_large_relu_is_what_where_gives_bit_for_bit():
     w = Tensor(np.random.default_rng(0).normal(size=(60, 60)), requires_grad=True)
     f = micrograd.compile(lambda scale: (w.relu() * scale).sum())
     scale = np.where(np.eye(60) > 0, np.inf, -1.0)
@@ -41,7 +41,7 @@ def test_the_gradient_of_a_large_relu_is_what_where_gives_bit_for_bit():
     assert not np.signbit(w.grad[w.data <= 0]).any()
 
 
-def test_a_gradient_that_is_returned_is_no_view_which_grad_would_copy():
+def test_gradient_that_is_returned_is_no_view_which_grad_would_copy():
     model = nn.Linear(3, 2)
     f = micrograd.compile(lambda x: model(x).sum())
     f(np.ones((4, 3)))
@@ -49,7 +49,7 @@ def test_a_gradient_that_is_returned_is_no_view_which_grad_would_copy():
     assert ".T  #" not in f.source
 
 
-def test_an_array_added_to_a_slice_is_added_in_place():
+def test_array_added_to_a_slice_is_added_in_place():
     w = Tensor(np.ones(4), requires_grad=True)
     f = micrograd.compile(lambda: (w[:2] * 3.0).sum() + (w * w)[1:].sum())
     f().backward()
@@ -57,7 +57,7 @@ def test_an_array_added_to_a_slice_is_added_in_place():
     np.testing.assert_array_equal(w.grad, [3.0, 5.0, 2.0, 2.0])
 
 
-def test_an_array_that_is_read_again_is_copied_before_something_is_added_to_it():
+def test_array_that_is_read_again_is_copied_before_something_is_added_to_it():
     a = Graph().input("a", (4,), np.dtype(float))
     doubled = a * 2.0
     added = a.graph.make("accumulate", (doubled, a[:1], slice(0, 1)))
@@ -76,14 +76,14 @@ def test_an_array_that_is_read_again_is_copied_before_something_is_added_to_it()
         (lambda x: (x > 1.0) == (x < 2.0), "(x > 1.0) == (x < 2.0)"),
     ],
 )
-def test_an_expression_is_written_in_one_line_with_the_parentheses_that_it_needs(fn: Any, line: str):
+def test_expression_is_written_in_one_line_with_the_parentheses_that_it_needs(fn: Any, line: str):
     x = np.arange(6.0).reshape(2, 3) + 1
     text = source(fn, x)
     assert f" {line}  # (2, " in text, text
     np.testing.assert_array_equal(eval(line), np.asarray(fn(Tensor(x))))
 
 
-def test_a_line_that_would_get_too_long_is_written_as_several():
+def test_line_that_would_get_too_long_is_written_as_several():
     text = source(
         lambda x: ((x + 1.0).exp() * (x + 2.0).exp() + (x + 3.0).exp() * (x + 4.0).exp()).tanh().log(), np.ones(3)
     )

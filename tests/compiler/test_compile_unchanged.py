@@ -37,7 +37,7 @@ def line(request: Any) -> Line:
     return Line(request.param)
 
 
-def test_a_program_fetches_the_numbers_that_some_calls_found_unchanged(line: Line):
+def test_program_fetches_the_numbers_that_some_calls_found_unchanged(line: Line):
     assert {*map(type, line.w)} == {AwayValue}
     assert line.f(3.0).data == 9.0 * SQUARES  # and it goes on from there
     assert line.w[1].data == 2.0
@@ -56,7 +56,7 @@ CHANGES: dict[str, Callable[[Line], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_seen_by_the_next_call(line: Line, change: str):
+def test_change_is_seen_by_the_next_call(line: Line, change: str):
     line.w[0].grad = line.w[1].grad = 0.5
     CHANGES[change](line)
     for _ in range(2 * PATIENCE):
@@ -74,7 +74,7 @@ def test_gradients_are_added_as_before_whatever_is_there(line: Line):
     assert {*map(type, line.w)} == {AwayValue}  # a gradient is not where the number is
 
 
-def test_a_number_that_is_frozen_after_the_call_gets_what_it_gets_in_an_eager_graph(line: Line):
+def test_number_that_is_frozen_after_the_call_gets_what_it_gets_in_an_eager_graph(line: Line):
     loss, eager = line.f(2.0), line.eager(2.0)
     line.w[1].requires_grad = False
     loss.backward()

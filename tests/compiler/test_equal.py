@@ -55,7 +55,7 @@ def first_order_of_numbers(op: ops_list.Op, call: Any, point: tuple[float, ...])
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("op", ops_list.OPS, ids=str)
-def test_an_op_of_values_is_the_same_compiled(op: ops_list.Op, backend: str):
+def test_op_of_values_is_the_same_compiled(op: ops_list.Op, backend: str):
     compiled = micrograd.compile(op.call, backend=backend)
     edges = [point for point, *_ in op.edges]
     for point in [*op.points(3), *edges]:
@@ -66,7 +66,7 @@ def test_an_op_of_values_is_the_same_compiled(op: ops_list.Op, backend: str):
 
 
 @pytest.mark.parametrize("op", ops_list.OPS, ids=str)
-def test_an_op_of_values_has_the_same_second_derivatives_compiled(op: ops_list.Op):
+def test_op_of_values_has_the_same_second_derivatives_compiled(op: ops_list.Op):
     call = unwatched(op.call)
 
     def square(*xs: Any) -> Any:
@@ -98,7 +98,7 @@ def squared_gradient(op: Op) -> Callable:
 
 
 @every_op
-def test_an_op_is_the_same_compiled(op: Op):
+def test_op_is_the_same_compiled(op: Op):
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
         for operands in op.runs(dtype):
             compiled = micrograd.compile(op.call)
@@ -109,7 +109,7 @@ def test_an_op_is_the_same_compiled(op: Op):
 
 
 @every_op
-def test_the_second_derivative_of_an_op_is_the_same_compiled_and_made_of_the_list_of_primitives(op: Op):
+def test_second_derivative_of_an_op_is_the_same_compiled_and_made_of_the_list_of_primitives(op: Op):
     runs = sorted((run for run in op.runs() if all(a.size for a in run)), key=lambda run: run[0].ndim)
     for operands in runs if len(op.shapes[0]) > 1 else runs[-1:]:  # what broadcasts has more to get wrong
         f = gradient(micrograd.compile(squared_gradient(op)))
@@ -134,7 +134,7 @@ def value_and_both_derivatives(op: Op, *xs: Any) -> list[Any]:
 
 @pytest.mark.parametrize("target", [*LOOPED, JAX])
 @every_op
-def test_an_op_is_the_same_on_other_back_ends(op: Op, target: str):
+def test_op_is_the_same_on_other_back_ends(op: Op, target: str):
     """For its largest operands and, as loops, for its smallest too, in one program: compilers take most of the time."""
     runs = sorted(op.runs(), key=lambda run: sum(a.size for a in run))
     runs = runs[-1:] if target == "jax" else [runs[0], runs[-1]]
@@ -163,7 +163,7 @@ quiet = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*degrees o
 )
 @few
 @given(data=st.data())
-def test_a_random_program_is_the_same_on_other_back_ends(target: str, kind: type, data: st.DataObject):
+def test_random_program_is_the_same_on_other_back_ends(target: str, kind: type, data: st.DataObject):
     program = data.draw(programs(kind))
     call = unwatched(program)
     everything = lambda *xs: [call(*xs), *gradient(call)(*xs)]  # noqa: E731
@@ -174,7 +174,7 @@ def test_a_random_program_is_the_same_on_other_back_ends(target: str, kind: type
 @pytest.mark.parametrize("target", ["numpy", C, JAX])
 @few
 @given(program=programs(Value))
-def test_a_random_program_of_samples_is_the_same_on_every_back_end(target: str, program: Program):
+def test_random_program_of_samples_is_the_same_on_every_back_end(target: str, program: Program):
     samples = np.array(program.leaves) * np.linspace(1.0, 1.001, 5)[:, None]
 
     def found(backend: str) -> list[list[float]]:
@@ -256,7 +256,7 @@ def results(call: Callable, arrays: Any, parameters: Any = ()) -> list[Any]:
 
 @pytest.mark.parametrize("backend", ON_ARRAYS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_of_arrays_is_the_same_compiled(name: str, backend: str):
+def test_function_of_arrays_is_the_same_compiled(name: str, backend: str):
     call, arrays = FUNCTIONS[name]
     compiled = micrograd.compile(call, backend=backend)
     for scale in (1.0, 1.25):
@@ -266,7 +266,7 @@ def test_a_function_of_arrays_is_the_same_compiled(name: str, backend: str):
 
 @pytest.mark.parametrize("backend", ["numpy", C])
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_is_the_same_compiled(name: str, backend: str):
+def test_layer_is_the_same_compiled(name: str, backend: str):
     layer, x = LAYERS[name]
     for p in layer.parameters():
         p.data = np.random.default_rng(0).normal(size=p.shape)
@@ -276,7 +276,7 @@ def test_a_layer_is_the_same_compiled(name: str, backend: str):
 
 @pytest.mark.parametrize("backend", ["numpy", C, JAX])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_a_network_trains_on_each_back_end_in_its_own_dtype(dtype: type, tolerance: float, backend: str):
+def test_network_trains_on_each_back_end_in_its_own_dtype(dtype: type, tolerance: float, backend: str):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(6, 4)).astype(dtype), np.array([0, 2, 1, 1, 0, 2])
 
@@ -325,7 +325,7 @@ OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("batch", [False, True], ids=["a number", "samples"])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", OF_NUMBERS)
-def test_a_function_of_numbers_is_the_same_compiled(name: str, backend: str, batch: bool):
+def test_function_of_numbers_is_the_same_compiled(name: str, backend: str, batch: bool):
     f = OF_NUMBERS[name]
     compiled = micrograd.compile(f, backend=backend, batch=batch)
 
@@ -345,7 +345,7 @@ def test_a_function_of_numbers_is_the_same_compiled(name: str, backend: str, bat
     "function",
     [lambda a, b: a + (b - 1.0), lambda a, b: a + (b + b), lambda a, b: a * (b / a), lambda a, b: b * (a * b)],
 )
-def test_a_program_computes_in_the_order_that_is_written(function: Any):
+def test_program_computes_in_the_order_that_is_written(function: Any):
     compiled = micrograd.compile(function, backend="python")
     for point in ((1e-20, 1.0), (3e-17, 0.1), (1e300, 1e200), (0.1, 0.7)):
         a, b = map(Value, point)
@@ -357,7 +357,7 @@ def test_a_program_computes_in_the_order_that_is_written(function: Any):
 )
 @pytest.mark.parametrize("op", [add, sub, mul, truediv, pow], ids=lambda op: op.__name__)
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_number_of_numpys_meets_a_value_compiled_as_it_does_uncompiled(two: Any, op: Any, swap: bool):
+def test_number_of_numpys_meets_a_value_compiled_as_it_does_uncompiled(two: Any, op: Any, swap: bool):
     def f(x: Any) -> Any:
         made = op(x, two) if swap else op(two, x)
         return x * x * made
@@ -381,7 +381,7 @@ def test_a_number_of_numpys_meets_a_value_compiled_as_it_does_uncompiled(two: An
         lambda w, x: np.hypot(x, w).sum() * x,
     ],
 )
-def test_a_number_alone_among_the_arguments_meets_the_tensors_that_are_closed_over(f: Callable, backend: str):
+def test_number_alone_among_the_arguments_meets_the_tensors_that_are_closed_over(f: Callable, backend: str):
     w = Tensor([1.5, 4.0], requires_grad=True)
     compiled = micrograd.compile(lambda x: f(w, x), backend=backend)
     for x in (2.0, 3):
@@ -398,7 +398,7 @@ def test_a_number_alone_among_the_arguments_meets_the_tensors_that_are_closed_ov
 @pytest.mark.parametrize(
     "wrap", [lambda f: f, lambda f: lambda x: micrograd.compile(lambda: f(x))()], ids=["passed", "closed over"]
 )
-def test_a_number_that_is_differentiated_meets_them_too(wrap: Callable, f: Callable):
+def test_number_that_is_differentiated_meets_them_too(wrap: Callable, f: Callable):
     w = Tensor([0.5, 0.4], requires_grad=True)
     compiled, eager = wrap(micrograd.compile(lambda x: f(w, x))), lambda x: f(w, x)
 
@@ -411,7 +411,7 @@ def test_a_number_that_is_differentiated_meets_them_too(wrap: Callable, f: Calla
         np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-12)
 
 
-def test_a_number_and_a_tensor_get_their_gradients_from_one_pass():
+def test_number_and_a_tensor_get_their_gradients_from_one_pass():
     w, x = Tensor([0.5, 0.4], requires_grad=True), Value(3.0)
     f = micrograd.compile(lambda x: (w * w * x).sum(keepdims=True))
     f(x).backward()
@@ -419,13 +419,13 @@ def test_a_number_and_a_tensor_get_their_gradients_from_one_pass():
     assert (type(x.grad), x.grad, w.grad.tolist()) == (float, pytest.approx(3 * 0.41), pytest.approx([9.0, 7.2]))
 
 
-def test_a_number_for_each_sample_does_not_meet_a_tensor():
+def test_number_for_each_sample_does_not_meet_a_tensor():
     w = Tensor([1.5, 4.0], requires_grad=True)
     with pytest.raises(TypeError, match="unsupported operand"):
         micrograd.compile(lambda x: (w * x).sum(), batch=True)(np.ones(3))
 
 
-def test_an_array_of_nodes_works_inside_a_compiled_function_but_is_no_result():
+def test_array_of_nodes_works_inside_a_compiled_function_but_is_no_result():
     matrix = np.array([[1.0, 2.0], [3.0, 4.0]])
     assert micrograd.compile(lambda x, y: (matrix @ np.array([x, y])).sum())(5.0, 6.0).data == 56.0
     for f in (lambda x: matrix * x, lambda x: [np.array([x, x])]):
@@ -433,7 +433,7 @@ def test_an_array_of_nodes_works_inside_a_compiled_function_but_is_no_result():
             micrograd.compile(f)(2.0)
 
 
-def test_an_array_of_nodes_is_no_operand_of_a_tensor_compiled_or_not():
+def test_array_of_nodes_is_no_operand_of_a_tensor_compiled_or_not():
     w = Tensor([1.0, 2.0], requires_grad=True)
     f = lambda x, y: (w * np.array([x, y])).sum()  # noqa: E731
     for way in (lambda f: f, micrograd.compile):
@@ -454,7 +454,7 @@ POINTS = {
 
 @pytest.mark.parametrize("backend", ["eager", "python", C, JAX])
 @pytest.mark.parametrize("name", POINTS)
-def test_a_result_of_shape_0_is_a_number_of_numpy_on_every_back_end(name: str, backend: str):
+def test_result_of_shape_0_is_a_number_of_numpy_on_every_back_end(name: str, backend: str):
     f = POINTS[name] if backend == "eager" else micrograd.compile(POINTS[name], backend=backend)
     x = np.array(3.0)
     hvp = lambda f: lambda x: micrograd.hvp(f)(x, np.array(1.0))  # noqa: E731

@@ -54,7 +54,7 @@ def names() -> tuple[Any, list[Any], list[dict[str, Any]]]:
 
 @needs_node
 @pytest.mark.parametrize("work", [moons, names])
-def test_a_hundred_steps_of_adam_are_those_of_numpy(work: Any):
+def test_hundred_steps_of_adam_are_those_of_numpy(work: Any):
     step, params, batches = work()
     step(*batches[0].values())
     losses, state = losses_of(step, [{name: plain(x) for name, x in batch.items()} for batch in batches])
@@ -64,7 +64,7 @@ def test_a_hundred_steps_of_adam_are_those_of_numpy(work: Any):
     same(found, held, 1e-10)  # the order of Values is the program's choice
 
 
-def test_the_tiny_gpt_fits_into_60_kb_beside_its_weights():
+def test_tiny_gpt_fits_into_60_kb_beside_its_weights():
     step, _, batches = names()
     step(*batches[0].values())
     text = step.to_js().decode()
@@ -104,7 +104,7 @@ def test_arguments_and_results_keep_their_structure():
 
 
 @needs_node
-def test_an_array_may_be_flat_or_typed():
+def test_array_may_be_flat_or_typed():
     f = called(micrograd.compile(lambda x: x.sum(1)), np.ones((2, 3)))
     for x in ("[[1, 2, 3], [4, 5, 6]]", "[1, 2, 3, 4, 5, 6]", "Int8Array.of(1, 2, 3, 4, 5, 6)"):
         assert in_node(f, f"step({{x: {x}}})") == [6, 15]
@@ -121,7 +121,7 @@ def test_arguments_in_columns_and_samples_are_read_by_rows():
 
 
 @needs_node
-def test_a_state_is_saved_as_json_and_loaded():
+def test_state_is_saved_as_json_and_loaded():
     x = Tensor(np.array([[1.0, 2.0]]), requires_grad=True)
     step = called(micrograd.compile(lambda y: ((x - y) ** 2).sum(), update=SGD([x], lr=0.1, momentum=0.9)), np.zeros(2))
     script = """(() => {
@@ -234,7 +234,7 @@ def thrown(call: str) -> str:
 
 
 @needs_node
-def test_a_saved_module_is_imported(tmp_path: Path):
+def test_saved_module_is_imported(tmp_path: Path):
     f = called(micrograd.compile(lambda x: x @ W), np.ones(3))
     with no_grad():
         f(np.ones(3))
@@ -261,7 +261,7 @@ def test_deno_runs_a_module(tmp_path: Path):
     assert done.stdout == "[6,8]\n", done.stderr
 
 
-def test_what_cannot_be_saved_as_a_module_says_why(tmp_path: Path):
+def test_program_that_cannot_be_saved_as_a_module_says_why(tmp_path: Path):
     p = Tensor(np.ones(2), requires_grad=True)
     f = micrograd.compile(lambda x: (p * x).sum(), update=SGD([p], lr=0.1, reduce=lambda flat: flat))
     with pytest.raises(RuntimeError, match="call the function once"):

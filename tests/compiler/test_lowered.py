@@ -63,11 +63,11 @@ def outside(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.py")))
-def test_a_back_end_imports_the_public_form_and_nothing_else_of_the_package(name: str):
+def test_back_end_imports_the_public_form_and_nothing_else_of_the_package(name: str):
     assert outside(FOLDER / name) <= {"lowered"}
 
 
-def test_a_registered_back_end_runs_a_model_and_its_gradients_as_eager_mode_does(registered: Any):
+def test_registered_back_end_runs_a_model_and_its_gradients_as_eager_mode_does(registered: Any):
     registered("steps", mine := Interpreter())
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     loss = lambda x, y: cross_entropy(model(x), y)  # noqa: E731
@@ -78,13 +78,13 @@ def test_a_registered_back_end_runs_a_model_and_its_gradients_as_eager_mode_does
     assert f.lowered in mine.compiled
 
 
-def test_a_back_end_of_another_package_is_found_by_its_entry_point(registered: Any, monkeypatch: pytest.MonkeyPatch):
+def test_back_end_of_another_package_is_found_by_its_entry_point(registered: Any, monkeypatch: pytest.MonkeyPatch):
     entry = SimpleNamespace(name="steps", value="other.package", load=Interpreter)
     monkeypatch.setattr(backends, "entry_points", lambda group: [entry] if group == "micrograd.backends" else [])
     assert micrograd.compile(lambda x: x * 2.0, backend="steps")(Tensor([1.0, 2.0])).data.tolist() == [2.0, 4.0]
 
 
-def test_a_back_end_that_cannot_be_imported_names_its_entry_point(registered: Any, monkeypatch: pytest.MonkeyPatch):
+def test_back_end_that_cannot_be_imported_names_its_entry_point(registered: Any, monkeypatch: pytest.MonkeyPatch):
     def load() -> Any:
         raise ImportError("no such module")
 
@@ -95,25 +95,25 @@ def test_a_back_end_that_cannot_be_imported_names_its_entry_point(registered: An
     assert "entry point of another package, other.package" in error.value.__notes__[0]
 
 
-def test_an_unknown_back_end_names_those_there_are(registered: Any):
+def test_unknown_back_end_names_those_there_are(registered: Any):
     registered("steps", Interpreter())
     with pytest.raises(ValueError, match="'tpu': it must be 'auto', 'python', 'numpy', 'c', 'jax', 'steps'"):
         micrograd.compile(lambda x: x, backend="tpu")
 
 
-def test_a_back_end_for_another_version_of_the_form_is_refused(registered: Any):
+def test_back_end_for_another_version_of_the_form_is_refused(registered: Any):
     registered("old", Interpreter(version=lowered.VERSION + 1))
     with pytest.raises(RuntimeError, match="'old' is for version 2 of the form of programs, found 1"):
         micrograd.compile(lambda x: x * 2.0, backend="old")(Tensor([1.0]))
 
 
-def test_a_back_end_says_what_it_lacks(registered: Any):
+def test_back_end_says_what_it_lacks(registered: Any):
     registered("poor", Interpreter(lacking="has no multiply"))
     with pytest.raises(RuntimeError, match="backend='poor' has no multiply"):
         micrograd.compile(lambda x: x * 2.0, backend="poor")(Tensor([1.0]))
 
 
-def test_what_is_no_back_end_is_not_registered(registered: Any):
+def test_backend_is_registered_only_if_it_is_one(registered: Any):
     with pytest.raises(TypeError, match="found no compile in"):
         registered("half", SimpleNamespace(lacks=lambda program: ""))
     with pytest.raises(ValueError, match="'numpy', which a back end of this package has"):
@@ -121,7 +121,7 @@ def test_what_is_no_back_end_is_not_registered(registered: Any):
     assert backends.REGISTERED == {}
 
 
-def test_a_program_runs_step_by_step_and_updates_nothing():
+def test_program_runs_step_by_step_and_updates_nothing():
     w = Tensor([[1.0, 2.0]], requires_grad=True)
     step = micrograd.compile(lambda x: ((x @ w) ** 2).sum(), update=SGD([w], lr=0.1))
     x = np.array([[3.0]])
@@ -133,7 +133,7 @@ def test_a_program_runs_step_by_step_and_updates_nothing():
     np.testing.assert_array_equal(w.data, before)
 
 
-def test_a_program_says_the_version_of_its_form():
+def test_program_says_the_version_of_its_form():
     f = micrograd.compile(lambda x: x**3)
     f(2.0)
     assert f.lowered.version == lowered.VERSION == 1

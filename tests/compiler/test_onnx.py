@@ -127,7 +127,7 @@ every_network = pytest.mark.parametrize(("make", "batch"), NETWORKS.values(), id
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @every_network
-def test_with_two_batch_sizes_seen_onnxruntime_computes_what_the_network_does_for_any(make, batch, dtype, tmp_path):
+def test_onnx_of_two_batch_sizes_computes_what_the_network_does_for_any(make, batch, dtype, tmp_path):
     f = compiled(make(), (batch(3),), (batch(5),))
     found = session(f, tmp_path / "model.onnx", dtype)
     assert found.get_inputs()[0].shape[0] == found.get_outputs()[0].shape[0] == "batch"
@@ -157,7 +157,7 @@ def test_every_op_is_as_in_onnxruntime_or_is_named(op: Op):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_of_arrays_is_as_in_onnxruntime(name):
+def test_function_of_arrays_is_as_in_onnxruntime(name):
     call, arrays = FUNCTIONS[name]
     f = micrograd.compile(call)
     f(*arrays)
@@ -181,7 +181,7 @@ def test_integers_and_results_of_no_elements_are_as_in_onnxruntime():
 # ---- numbers
 
 
-def test_a_network_of_numbers_is_3_kb_and_takes_any_batch(tmp_path):
+def test_network_of_numbers_is_3_kb_and_takes_any_batch(tmp_path):
     net = MLP(2, [16, 16, 1])
     f = compiled(lambda x: net(x), (RNG.normal(size=(100, 2)),), (RNG.normal(size=(50, 2)),), batch=True)
     found = session(f, tmp_path / "moons.onnx")
@@ -210,14 +210,14 @@ def test_numbers_are_separate_inputs(tmp_path):
     agree(f, found, 2.0, 0.5)
 
 
-def test_it_has_the_parameters_of_the_moment(tmp_path):
+def test_onnx_has_the_parameters_of_the_moment(tmp_path):
     w = Value(3.0)
     f = compiled(lambda x: w * x, (2.0,))
     w.data = 5.0
     assert run(session(f, tmp_path / "model.onnx"), 2.0) == [10.0]
 
 
-def test_what_depends_on_the_batch_otherwise_has_fixed_sizes(tmp_path):
+def test_onnx_has_fixed_sizes_where_the_batch_decides_more_than_an_axis(tmp_path):
     f = compiled(lambda x: x @ x.T + np.arange(x.shape[0]), (RNG.normal(size=(3, 4)),), (RNG.normal(size=(5, 4)),))
     assert session(f, tmp_path / "model.onnx").get_inputs()[0].shape == [5, 4]
 
@@ -227,7 +227,7 @@ def test_calls_with_another_number_of_axes_do_not_count_as_another_size(tmp_path
     assert session(f, tmp_path / "model.onnx").get_inputs()[0].shape == [5]
 
 
-def test_a_number_too_large_for_float32_stays_finite(tmp_path):
+def test_number_too_large_for_float32_stays_finite(tmp_path):
     f = compiled(lambda x: np.maximum(x, -1e300) + np.array([0.0, -np.inf]), (np.ones(2),))
     assert run(session(f, tmp_path / "model.onnx"), np.full(2, -np.inf))[0].tolist() == [np.finfo("f4").min, -np.inf]
 
@@ -267,7 +267,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("make", "name", "dtype", "error", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_changes_no_file(make, name, dtype, error, words, tmp_path):
+def test_onnx_that_is_refused_changes_no_file(make, name, dtype, error, words, tmp_path):
     (tmp_path / name).write_text("before")
     with pytest.raises(error, match=words):
         save(make(), tmp_path / name, dtype)

@@ -152,7 +152,7 @@ def held() -> list[Any]:
     ("f", "advice", "x"),
     [*((f, advice, 1.0) for f, advice in OF_NUMBERS), *((f, advice, np.array([1.0, 2.0])) for f, advice in OF_TENSORS)],
 )
-def test_what_a_function_may_not_do_raises_at_its_line_and_is_taken_back(f: Callable, advice: str, x: Any):
+def test_forbidden_statement_raises_at_its_line_and_is_taken_back(f: Callable, advice: str, x: Any):
     W.grad = 3.0
     before = held()
     with pytest.raises(RuntimeError, match=r"test_refused.py:\d+: .*# here$") as raised:
@@ -162,14 +162,14 @@ def test_what_a_function_may_not_do_raises_at_its_line_and_is_taken_back(f: Call
 
 
 @pytest.mark.parametrize("x", [Value(1.0), Tensor([1.0], requires_grad=True)], ids=["value", "tensor"])
-def test_an_argument_is_not_frozen_inside(x: Any):
+def test_argument_is_not_frozen_inside(x: Any):
     with pytest.raises(RuntimeError, match=SET):
         micrograd.compile(lambda x: [setattr(x, "requires_grad", False), x * 2][1])(x)
     assert x.requires_grad
 
 
 @pytest.mark.parametrize("node", [W, C[0]], ids=["value", "tensor"])
-def test_a_copy_that_holds_the_number_is_not_read(node: Any):
+def test_copy_that_holds_the_number_is_not_read(node: Any):
     with pytest.raises(RuntimeError, match=ITSELF):
         micrograd.compile(lambda x: x * copy.copy(node).item())(1.0)
 
@@ -177,12 +177,12 @@ def test_a_copy_that_holds_the_number_is_not_read(node: Any):
 @pytest.mark.parametrize(
     ("f", "name"), [(lambda x: Cube.apply(x), "Cube"), (lambda x: Value(2.0, (x,), "double") * 2, "double")]
 )
-def test_an_op_with_a_derivative_of_its_own_is_refused_by_name(f: Callable, name: str):
+def test_op_with_a_derivative_of_its_own_is_refused_by_name(f: Callable, name: str):
     with pytest.raises(RuntimeError, match=f"cannot use {name}, whose derivative was written by hand.*test_refused"):
         micrograd.compile(f)(Value(1.0))
 
 
-def test_a_draw_in_a_helper_is_found_there():
+def test_draw_in_a_helper_is_found_there():
     def helper() -> float:
         return random.gauss(0, 1)  # there
 
@@ -198,7 +198,7 @@ def test_after_a_failure_the_function_can_be_traced():
     assert (W * 2).data == 4.0
 
 
-def test_a_mistake_of_the_function_is_reported_as_ever():
+def test_mistake_of_the_function_is_reported_as_ever():
     with pytest.raises(TypeError, match=r"takes Values and numbers|unsupported"):
         micrograd.compile(lambda x: x + "a")(1.0)
 
@@ -222,7 +222,7 @@ SETTINGS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
 
 @pytest.mark.parametrize("whole", [True, False], ids=["in a step", "in a loss"])
 @pytest.mark.parametrize("what", SETTINGS)
-def test_a_setting_that_is_changed_inside_is_refused_and_stays(what: str, whole: bool):
+def test_setting_that_is_changed_inside_is_refused_and_stays(what: str, whole: bool):
     model = nn.Linear(1, 1)
     optimizer = Adam(model.parameters(), lr=0.5)
     change, words = SETTINGS[what]
@@ -246,7 +246,7 @@ def test_a_setting_that_is_changed_inside_is_refused_and_stays(what: str, whole:
 
 
 @pytest.mark.parametrize("w", [Value(3.0), Tensor([3.0], requires_grad=True)])
-def test_a_result_that_another_thread_computed_is_refused(w: Any):
+def test_result_that_another_thread_computed_is_refused(w: Any):
     """It would be a constant, though it depends on the parameter."""
 
     def f(x: Any) -> Any:
@@ -264,7 +264,7 @@ def asks_a_pool(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [starts, asks_a_pool])
-def test_a_thread_is_started_after_a_trace_and_not_inside(f: Callable):
+def test_thread_is_started_after_a_trace_and_not_inside(f: Callable):
     with pytest.raises(RuntimeError, match=rf"{THREAD}.*; at .*: "):
         micrograd.compile(f)(1.0)
     thread = threading.Thread(target=lambda: None)
@@ -303,7 +303,7 @@ def test_another_thread_may_draw_during_a_trace(draw: Callable):
         thread.join()
 
 
-def test_what_another_thread_drew_is_not_drawn_again():
+def test_random_draw_of_another_thread_is_not_repeated():
     drawn: list[float] = []
     pool = ThreadPoolExecutor(1)
     pool.submit(random.getstate).result()
@@ -341,7 +341,7 @@ def test_grad_refuses_during_a_trace_alone_and_is_the_slot_itself_before_and_aft
     assert during == [False]
 
 
-def test_a_trace_that_ends_in_one_thread_leaves_grad_refusing_in_another():
+def test_trace_that_ends_in_one_thread_leaves_grad_refusing_in_another():
     w, inside, ended, found = Value(2.0), threading.Event(), threading.Event(), []
 
     def f(x):
@@ -367,7 +367,7 @@ def test_a_trace_that_ends_in_one_thread_leaves_grad_refusing_in_another():
 # What may be written in place of it
 
 
-def test_a_parameter_may_be_compared_for_where():
+def test_parameter_may_be_compared_for_where():
     w, t = Value(2.0), Tensor([1.0, 5.0], requires_grad=True)
     number = micrograd.compile(lambda x: where(w > x, w, x))
     array = micrograd.compile(lambda x: where(t > x, t, x))
@@ -378,7 +378,7 @@ def test_a_parameter_may_be_compared_for_where():
 
 
 @pytest.mark.parametrize(("create_graph", "expected"), [(True, 24.0), (False, 12.0)])
-def test_a_gradient_by_a_parameter_inside_is_a_constant_without_a_graph(create_graph: bool, expected: float):
+def test_gradient_by_a_parameter_inside_is_a_constant_without_a_graph(create_graph: bool, expected: float):
     w = Value(3.0)
 
     def f(x: Any) -> Any:
@@ -441,7 +441,7 @@ def contents(a: Holder) -> tuple[Any, ...]:
 @pytest.mark.parametrize("refused", [False, True], ids=["a whole trace", "a trace that is refused"])
 @pytest.mark.parametrize("x", [2.0, np.ones(2)], ids=["number", "array"])
 @pytest.mark.parametrize("what", LEAVES)
-def test_a_node_that_is_left_behind_is_refused_and_taken_back(what: str, x: Any, refused: bool):
+def test_node_that_is_left_behind_is_refused_and_taken_back(what: str, x: Any, refused: bool):
     a = Holder()
     before = contents(a)
     leave, place = LEAVES[what]
@@ -455,7 +455,7 @@ def test_a_node_that_is_left_behind_is_refused_and_taken_back(what: str, x: Any,
     assert contents(a) == before
 
 
-def test_a_node_in_a_variable_outside_is_refused():
+def test_node_in_a_variable_outside_is_refused():
     last = None
 
     def f(x: Any) -> Any:
@@ -468,14 +468,14 @@ def test_a_node_in_a_variable_outside_is_refused():
     assert last is None
 
 
-def test_a_node_in_an_object_that_is_given_by_keyword_is_refused():
+def test_node_in_an_object_that_is_given_by_keyword_is_refused():
     state = Holder()
     with pytest.raises(RuntimeError, match="cannot leave a node in the attribute 'h' of Holder"):
         micrograd.compile(lambda x, state=None: [setattr(state, "h", state.h * x), x][1])(2.0, state=state)
     assert state.h.data == 0.0
 
 
-def test_what_is_changed_without_nodes_stays():
+def test_change_without_nodes_stays():
     a = Holder()
 
     def f(x: Any) -> Any:
@@ -527,7 +527,7 @@ USES: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("x", [Value(2.0), Tensor([1.0, 2.0], requires_grad=True)], ids=["value", "tensor"])
-def test_a_node_of_a_trace_that_has_ended_cannot_be_used(use: Callable, x: Any):
+def test_node_of_a_trace_that_has_ended_cannot_be_used(use: Callable, x: Any):
     node = left(x)
     with pytest.raises(RuntimeError, match=r"made while a function was compiled.*pass it as an argument"):
         use(node)

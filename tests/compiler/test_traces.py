@@ -90,14 +90,14 @@ def test_each_value_of_a_keyword_has_its_own_program():
 
 
 @pytest.mark.parametrize("bad", [{3}, {"k": {3}}, [bytearray(2)], {"k": Value(3.0)}])
-def test_a_keyword_that_cannot_be_told_from_others_is_refused(bad: Any):
+def test_keyword_that_cannot_be_told_from_others_is_refused(bad: Any):
     f = micrograd.compile(lambda x, o=None: x)
     message = r"o= holds a (set|bytearray), which cannot be hashed.*close over it|o= is a Value: pass it by position"
     with pytest.raises(TypeError, match=message):
         f(2.0, o=bad)
 
 
-def test_the_sign_of_a_zero_and_nan_by_keyword_are_told_apart():
+def test_sign_of_a_zero_and_nan_by_keyword_are_told_apart():
     f = micrograd.compile(lambda x, k=1.0, ks=(): x / k + sum(x / k for k in ks))
     assert [f(1.0, k=k).data for k in (0.0, -0.0, np.float64(0.0), np.float64(-0.0))] == [np.inf, -np.inf] * 2
     assert [f(1.0, ks=[k]).data for k in (0.0, -0.0)] == [np.inf, -np.inf]
@@ -107,7 +107,7 @@ def test_the_sign_of_a_zero_and_nan_by_keyword_are_told_apart():
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, gradient], ids=["nodes", "numbers"])
-def test_of_many_programs_the_oldest_goes(transform: Callable, monkeypatch: Any):
+def test_oldest_of_many_programs_goes(transform: Callable, monkeypatch: Any):
     monkeypatch.setattr("micrograd.compiler.api.MOST", 3)
     f = transform(micrograd.compile(lambda *xs: sum(x * x for x in xs)))
     for n in range(1, 6):
@@ -119,14 +119,14 @@ def test_of_many_programs_the_oldest_goes(transform: Callable, monkeypatch: Any)
     assert [(misses, size) for misses, _, size in found] == [(5, 3), (5, 3), (6, 3)]
 
 
-def test_a_node_that_is_made_inside_is_a_constant():
+def test_node_that_is_made_inside_is_a_constant():
     f = micrograd.compile(lambda x: x * Value(2.0) + F.softmax([x, 0.0])[1])
     out = f(Value(1.0))
     out.backward()
     assert len(out._prev) == 1
 
 
-def test_an_array_that_is_written_is_constant_until_retrace():
+def test_array_that_is_written_is_constant_until_retrace():
     scale = np.array([1.0, 2.0])
     f = micrograd.compile(lambda x: x * scale)
     found = [f(np.ones(2)).tolist()]
@@ -140,7 +140,7 @@ def test_an_array_that_is_written_is_constant_until_retrace():
 # Modes
 
 
-def test_a_program_without_gradients_is_another_one():
+def test_program_without_gradients_is_another_one():
     w = Tensor([1.0, 2.0], requires_grad=True)
     f = micrograd.compile(lambda x: (w * x).sum())
     f(np.ones(2))
@@ -166,7 +166,7 @@ def test_running_statistics_are_refused_in_training_and_read_in_use():
 # The shortest way: a gradient of floats, which is found without a key
 
 
-def test_a_gradient_of_floats_is_found_without_a_key():
+def test_gradient_of_floats_is_found_without_a_key():
     """It asks all the questions: an int, another number of arguments, no_grad, and other code."""
     slope = gradient(micrograd.compile(lambda x, y=2.0: x * x * y))
     assert slope(3.0, 2.0) == slope(3.0, 2.0) == (12.0, 9.0)
@@ -190,7 +190,7 @@ def test_a_gradient_of_floats_is_found_without_a_key():
         slope(3.0, 2.0, 1.0)
 
 
-def test_the_shortest_way_has_names_of_its_own():
+def test_shortest_way_has_names_of_its_own():
     scale = [2.0]
     f = lambda self, rest, named, absent, g2, len, modes: self * rest * named * absent * g2 * len * modes * scale[0]  # noqa: E731
     slope = gradient(micrograd.compile(f))
@@ -201,7 +201,7 @@ def test_the_shortest_way_has_names_of_its_own():
     assert slope.cache_info()[:2] == (1, 1)
 
 
-def test_a_function_that_takes_the_shortest_way_can_be_copied():
+def test_function_that_takes_the_shortest_way_can_be_copied():
     cube = lambda x: x**3  # noqa: E731
     slope = gradient(micrograd.compile(cube))
     assert slope(2.0) == slope(2.0) == 12.0
@@ -211,7 +211,7 @@ def test_a_function_that_takes_the_shortest_way_can_be_copied():
     assert (twin.cache_info()[:2], slope.cache_info()[:2]) == ((1, 1), (1, 1))
 
 
-def test_where_python_raises_the_shortest_way_gives_what_ieee_754_says():
+def test_program_of_floats_gives_what_ieee_754_says_where_python_raises():
     reciprocal = gradient(micrograd.compile(lambda x: 1.0 / x))
     assert [reciprocal(x) for x in (2.0, 0.0, 2.0)] == [-0.25, float("-inf"), -0.25]
 
@@ -235,7 +235,7 @@ READS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, bool], object]]] = {
 @each_kind
 @pytest.mark.parametrize("where", ["outside", "in a list", "an argument"])
 @pytest.mark.parametrize("what", READS)
-def test_what_is_read_of_a_node_is_watched(what: str, where: str, make: Callable):
+def test_attributes_that_are_read_of_a_node_are_watched(what: str, where: str, make: Callable):
     read, change = READS[what]
     w = make(2.0, requires_grad=True)
     held, arguments = [w], [w] * (where == "an argument")
@@ -246,7 +246,7 @@ def test_what_is_read_of_a_node_is_watched(what: str, where: str, make: Callable
         assert f(*arguments).item() == expected == f(*arguments).item()
 
 
-def test_an_attribute_that_an_argument_lacks_is_an_error():
+def test_attribute_that_an_argument_lacks_is_an_error():
     f = micrograd.compile(lambda x: x * x.times)
     x: Any = Value(1.0)
     x.times = 2
@@ -255,7 +255,7 @@ def test_an_attribute_that_an_argument_lacks_is_an_error():
         f(Value(1.0))
 
 
-def test_the_parameters_that_are_not_frozen_are_watched():
+def test_parameters_that_are_not_frozen_are_watched():
     model = nn.MLP(1, [1])
     f = micrograd.compile(lambda x: x * len(model.parameters()))
     assert f(1.0).data == 2.0
@@ -273,7 +273,7 @@ def test_the_parameters_that_are_not_frozen_are_watched():
         lambda t: 1.0 if t.dtype == np.float64 else 2.0,
     ],
 )
-def test_the_shape_of_a_tensor_that_is_not_used_otherwise_is_watched(read: Any):
+def test_shape_of_a_tensor_that_is_not_used_otherwise_is_watched(read: Any):
     class Holder:
         t = Tensor(np.ones(3))
         others = [Tensor(np.ones(3))]
@@ -288,7 +288,7 @@ def test_the_shape_of_a_tensor_that_is_not_used_otherwise_is_watched(read: Any):
         holder.others[0] = other
 
 
-def test_a_parameter_may_be_created_and_frozen_inside():
+def test_parameter_may_be_created_and_frozen_inside():
     def f(x: Any) -> Any:
         w = Tensor([2.0, 3.0], requires_grad=True)
         w.requires_grad = False
@@ -340,7 +340,7 @@ def of_kind(kind: type, x: float, requires_grad: bool = True, scale: float | Non
 
 @pytest.mark.parametrize("kind", [Scaled, Doubled])
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_subclass_among_the_arguments_keeps_its_methods(kind: Any, wanted: bool):
+def test_subclass_among_the_arguments_keeps_its_methods(kind: Any, wanted: bool):
     f = lambda x, y: x.twice() * y + x * y  # noqa: E731
     compiled, y = micrograd.compile(f), 2.0 if kind is Scaled else np.array([2.0])
     for scale in (None, 5.0, None):
@@ -349,7 +349,7 @@ def test_a_subclass_among_the_arguments_keeps_its_methods(kind: Any, wanted: boo
 
 
 @pytest.mark.parametrize("kind", [Scaled, Doubled])
-def test_a_subclass_that_is_closed_over_keeps_its_methods(kind: Any):
+def test_subclass_that_is_closed_over_keeps_its_methods(kind: Any):
     w = of_kind(kind, 3.0)
     f = lambda x: w * x + w.twice() * x  # noqa: E731
     x = 2.0 if kind is Scaled else np.array([2.0])
@@ -358,7 +358,7 @@ def test_a_subclass_that_is_closed_over_keeps_its_methods(kind: Any):
 
 @pytest.mark.parametrize("kind", [Twice, Doubled])
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_subclass_keeps_its_methods_in_transforms(kind: Any, wanted: bool):
+def test_subclass_keeps_its_methods_in_transforms(kind: Any, wanted: bool):
     x = of_kind(kind, 3.0, wanted, scale=5.0)
     f = lambda x: (x.twice() * 2.0).sum() if isinstance(x, Tensor) else x.twice() + x.twice()  # noqa: E731
     expected = f(x).item()
@@ -385,7 +385,7 @@ def without_an_error(w: Any, x: Any) -> Any:
     ids=["its own attribute", "an attribute of its class", "a method", "an attribute that it lacks"],
 )
 @pytest.mark.parametrize("kind", [Scaled, Doubled])
-def test_what_a_node_of_a_subclass_looks_up_is_watched(kind: Any, change: Callable, f: Callable):
+def test_attributes_that_a_subclass_looks_up_are_watched(kind: Any, change: Callable, f: Callable):
     w = of_kind(type("Made", (kind,), {"__module__": __name__}), 3.0)
     compiled = micrograd.compile(lambda x: f(w, x))
     assert [compiled(2.0).item() for _ in range(2)] == [f(w, 2.0).item()] * 2
@@ -434,7 +434,7 @@ class Kept(Value):
 
 @pytest.mark.parametrize("bases", [(Kept,), (Mixin, Value)], ids=["kept", "mixed"])
 @pytest.mark.parametrize("traced", [False, True], ids=["before a trace", "after one"])
-def test_a_class_that_watches_its_gradients_sees_those_of_every_pass(bases: tuple[type, ...], traced: bool):
+def test_class_that_watches_its_gradients_sees_those_of_every_pass(bases: tuple[type, ...], traced: bool):
     if traced:
         micrograd.compile(lambda x: x * x)(1.0)
     kind: Any = type("Watching", bases, {"__slots__": (), "seen": []})

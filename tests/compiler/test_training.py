@@ -242,7 +242,7 @@ EVENTS = LOOKS | CHANGES
 
 @each_kind
 @pytest.mark.parametrize("event", EVENTS)
-def test_what_happens_between_steps_is_as_in_the_eager_loop(kind: str, event: str):
+def test_changes_between_steps_act_as_in_the_eager_loop(kind: str, event: str):
     pair = Pair(kind)
     for _ in range(3):
         pair.run(2)
@@ -295,7 +295,7 @@ def test_two_programs_of_one_optimizer_may_take_turns(kind: str):
 
 @each_kind
 @each_optimizer
-def test_a_parameter_without_a_part_in_the_loss_is_left_alone(kind: str, name: str):
+def test_parameter_without_a_part_in_the_loss_is_left_alone(kind: str, name: str):
     def unused(model: Any) -> None:
         model.unused = Value(3.0) if isinstance(model, Values) else Tensor([3.0], requires_grad=True)
 
@@ -305,7 +305,7 @@ def test_a_parameter_without_a_part_in_the_loss_is_left_alone(kind: str, name: s
 
 
 @each_kind
-def test_a_run_resumes_from_a_file(kind: str, tmp_path: Any):
+def test_run_resumes_from_a_file(kind: str, tmp_path: Any):
     pair, later = Pair(kind), Pair(kind)
     pair.run(3)
     save({"model": pair.compiled, "optimizer": pair.optimizers[0]}, tmp_path / "run.safetensors")
@@ -316,7 +316,7 @@ def test_a_run_resumes_from_a_file(kind: str, tmp_path: Any):
 
 
 @each_kind
-def test_a_first_step_that_fails_leaves_no_state(kind: str):
+def test_first_step_that_fails_leaves_no_state(kind: str):
     pair = Pair(kind)
     fails(pair, 0)
     assert [x for x in pair.optimizers[0].state.values() if x] == []
@@ -325,7 +325,7 @@ def test_a_first_step_that_fails_leaves_no_state(kind: str):
 
 
 @each_kind
-def test_a_hook_of_a_parameter_sees_each_gradient_while_it_is_there(kind: str):
+def test_hook_of_a_parameter_sees_each_gradient_while_it_is_there(kind: str):
     pair = Pair(kind)
     seen: list[int] = []
     pair.run(1)
@@ -342,7 +342,7 @@ def test_a_hook_of_a_parameter_sees_each_gradient_while_it_is_there(kind: str):
 
 
 @each_kind
-def test_an_old_graph_keeps_the_numbers_that_it_saw(kind: str):
+def test_old_graph_keeps_the_numbers_that_it_saw(kind: str):
     pair = Pair(kind, "SGD")
     pair.run(2)
     p, q = (model.parameters()[0] for model in pair.models)
@@ -354,7 +354,7 @@ def test_an_old_graph_keeps_the_numbers_that_it_saw(kind: str):
     np.testing.assert_allclose(p.grad, q.grad, rtol=1e-11)
 
 
-def test_a_graph_through_a_view_from_before_the_step_keeps_the_old_parameters_or_raises_if_the_view_is_alive():
+def test_graph_through_a_view_from_before_the_step_keeps_the_old_parameters_or_raises_if_the_view_is_alive():
     w = Tensor([1.0, 2.0], requires_grad=True)
     earlier = (w[:1] * w[:1]).sum()
     micrograd.compile(lambda: (w * 3).sum(), update=SGD([w], lr=1.0))()
@@ -369,7 +369,7 @@ def test_a_graph_through_a_view_from_before_the_step_keeps_the_old_parameters_or
 
 
 @pytest.mark.parametrize("kind", ["arrays", JAX])
-def test_who_shares_the_memory_of_a_parameter_sees_the_step(kind: str):
+def test_array_that_shares_memory_with_a_parameter_sees_the_step(kind: str):
     pair = Pair(kind, "SGD")
     shared = pair.compiled.parameters()[0].detach()
     pair.run(3)
@@ -399,13 +399,13 @@ def test_numbers_stay_away_between_steps_and_come_home_when_looked_at(kind: str)
     assert held["steps"] == 2  # also of one who holds the dict
 
 
-def test_a_node_that_is_made_of_the_class_of_one_that_is_away_is_at_home():
+def test_node_that_is_made_of_the_class_of_one_that_is_away_is_at_home():
     """An op reads the class of an operand, whose number another thread's step takes away in that moment."""
     made = fill_slots(object.__new__(AwayValue), 3.0)
     assert (type(made), made.data) == (Value, 3.0)
 
 
-def test_the_rows_of_the_engine_do_not_see_that_a_number_was_away():
+def test_rows_of_the_engine_do_not_see_that_a_number_was_away():
     """Every op of one and of two Values, on numbers that are away."""
     pair = Pair("levels", "SGD")
     p, q = pair.compiled.parameters()[:2]
@@ -420,7 +420,7 @@ def test_the_rows_of_the_engine_do_not_see_that_a_number_was_away():
 
 
 @pytest.mark.parametrize("backend", ["auto", C, JAX])
-def test_a_tensor_of_one_number_goes_from_eager_to_compiled_steps_and_back(backend: str):
+def test_tensor_of_one_number_goes_from_eager_to_compiled_steps_and_back(backend: str):
     w, v = Tensor(2.0, requires_grad=True), Tensor(2.0, requires_grad=True)
     opt, plain = Adam([w], 0.1), Adam([v], 0.1)
     step = micrograd.compile(lambda x: (w * w * x).sum(), update=opt, backend=backend)
@@ -476,32 +476,32 @@ each_form = pytest.mark.parametrize("reduce", [None, unchanged], ids=["a program
 
 
 @each_kind
-def test_the_loss_of_a_step_is_a_constant_and_no_grad_is_left(kind: str):
+def test_loss_of_a_step_is_a_constant_and_no_grad_is_left(kind: str):
     pair = Pair(kind)
     assert not pair.step(X, Y).requires_grad
     assert not [p for p in pair.compiled.parameters() if p.grad]
 
 
-def test_a_loss_that_is_a_parameter_is_what_it_was_before_the_step():
+def test_loss_that_is_a_parameter_is_what_it_was_before_the_step():
     w = Tensor(2.0, requires_grad=True)
     assert micrograd.compile(lambda: w, update=SGD([w], lr=0.5))().item() == 2.0
     assert w.item() == 1.5
 
 
-def test_a_parameter_that_is_not_the_optimizers_stays():
+def test_parameter_that_is_not_the_optimizers_stays():
     v, w = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
     micrograd.compile(lambda: (v * w).sum(), update=SGD([w], lr=1.0))()
     assert (v.data.tolist(), w.data.tolist()) == ([1.0, 2.0], [0.0, 0.0])
 
 
-def test_a_loss_that_is_its_own_gradient_is_read_before_it_is_written():
+def test_loss_that_is_its_own_gradient_is_read_before_it_is_written():
     """The gradients of v * w are w and v: what is subtracted from one is the other, before the step."""
     v, w = Tensor([2.0], requires_grad=True), Tensor([3.0], requires_grad=True)
     micrograd.compile(lambda: (v * w).sum(), update=SGD([v, w], lr=1.0, momentum=0.5))()
     assert (v.tolist(), w.tolist()) == ([-1.0], [1.0])
 
 
-def test_the_update_is_part_of_the_source_and_of_the_printed_program():
+def test_update_is_part_of_the_source_and_of_the_printed_program():
     pair = Pair("numbers", "momentum")
     pair.step(X[:1], Y[:1])
     assert "(setattr, update[1], '_data'," in pair.step.source
@@ -523,13 +523,13 @@ NO_LOSS = {
 
 
 @pytest.mark.parametrize(("function", "message"), NO_LOSS.values(), ids=NO_LOSS)
-def test_a_function_that_gives_no_loss_of_the_parameters_is_refused(function: Callable, message: str):
+def test_function_that_gives_no_loss_of_the_parameters_is_refused(function: Callable, message: str):
     with pytest.raises(ValueError, match=message):
         micrograd.compile(function, update=SGD([W], lr=1.0))()
 
 
 @each_form
-def test_a_step_refuses_no_grad_two_results_transforms_and_other_programs(reduce: Any):
+def test_step_refuses_no_grad_two_results_transforms_and_other_programs(reduce: Any):
     step = micrograd.compile(lambda x: x * W, update=SGD([W], lr=1.0, reduce=reduce))
     with no_grad(), pytest.raises(ValueError, match=r"which nothing has inside no_grad\(\)$"):
         step(2.0)
@@ -541,13 +541,13 @@ def test_a_step_refuses_no_grad_two_results_transforms_and_other_programs(reduce
         micrograd.compile(lambda: step(1.0) * 2)()
 
 
-def test_a_parameter_among_the_arguments_is_refused():
+def test_parameter_among_the_arguments_is_refused():
     step = micrograd.compile(lambda x, w: (x * w * W).sum(), update=SGD([W], lr=1.0))
     with pytest.raises(TypeError, match="found one among the arguments: w requires a gradient"):
         step(2.0, W)
 
 
-def test_what_is_no_optimizer_is_refused():
+def test_update_that_is_no_optimizer_is_refused():
     with pytest.raises(TypeError, match=r"takes an optimizer.*found \[Tensor"):
         micrograd.compile(lambda: W * 2, update=[W])
 
@@ -558,7 +558,7 @@ def test_what_is_no_optimizer_is_refused():
 
 @each_kind
 @pytest.mark.parametrize("name", ["momentum", "Adam"])
-def test_a_step_of_a_worker_does_what_the_eager_one_does(kind: str, name: str):
+def test_step_of_a_worker_does_what_the_eager_one_does(kind: str, name: str):
     seen: list[int] = []
 
     def total(flat: np.ndarray) -> np.ndarray:
@@ -574,7 +574,7 @@ def test_a_step_of_a_worker_does_what_the_eager_one_does(kind: str, name: str):
     assert pair.step.source
 
 
-def test_a_method_may_be_the_step_of_a_worker():
+def test_method_may_be_the_step_of_a_worker():
     w = Tensor([2.0], requires_grad=True)
 
     class Model:
@@ -586,7 +586,7 @@ def test_a_method_may_be_the_step_of_a_worker():
     assert w.tolist() == [0.0]
 
 
-def test_an_optimizer_of_the_users_own_takes_its_own_step():
+def test_optimizer_of_the_users_own_takes_its_own_step():
     class Halving(SGD):
         def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
             super()._update(p, g if abs(g) < 0.1 else g / 2, state)
@@ -602,7 +602,7 @@ def test_an_optimizer_of_the_users_own_takes_its_own_step():
 @pytest.mark.parametrize("how", [SGD, Adam, AdamW])
 @pytest.mark.parametrize("method", ["step", "zero_grad", "_update"])
 @pytest.mark.parametrize("on", ["the optimizer", "its class", "the base class", "the optimizer, since a step"])
-def test_a_replaced_method_of_the_optimizer_is_called(how: Any, method: str, on: str, monkeypatch):
+def test_replaced_method_of_the_optimizer_is_called(how: Any, method: str, on: str, monkeypatch):
     w, called = Value(2.0), []
     optimizer = how([w], lr=0.1)
     step = micrograd.compile(lambda: w * w, update=optimizer)
@@ -637,7 +637,7 @@ def equal(a: list[Any], b: list[Any]) -> bool:
 @each_kind
 @pytest.mark.parametrize("first", [True, False], ids=["the first", "a later"])
 @pytest.mark.usefixtures("without_collector")  # Python drops a Ctrl-C that comes in what JAX does as it collects
-def test_a_step_that_is_interrupted_is_made_whole_or_not_at_all(kind: str, first: bool):
+def test_step_that_is_interrupted_is_made_whole_or_not_at_all(kind: str, first: bool):
     pair, few = Pair(kind), (X[:2], Y[:2])
     pair.step(*few)  # the program is traced before it is interrupted
     pair.eager_step(1, *few)
@@ -667,7 +667,7 @@ def test_a_step_that_is_interrupted_is_made_whole_or_not_at_all(kind: str, first
 
 
 @pytest.mark.parametrize("kind", ["levels", JAX])
-def test_a_look_that_is_interrupted_loses_nothing(kind: str):
+def test_look_that_is_interrupted_loses_nothing(kind: str):
     pair, few = Pair(kind), (X[:2], Y[:2])
     model, optimizer = pair.compiled, pair.optimizers[0]
     p = model.parameters()[0]

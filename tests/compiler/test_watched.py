@@ -292,7 +292,7 @@ named = {"ids": lambda place: place.__name__}
 
 @pytest.mark.parametrize("thing", THINGS | NUMBERS)
 @pytest.mark.parametrize("place", BINDINGS, **named)
-def test_what_a_name_is_bound_to_is_watched(place: Callable, thing: str):
+def test_bindings_of_names_are_watched(place: Callable, thing: str):
     first, then, use = (THINGS | NUMBERS)[thing]
     read, write = place(first())
     follows(lambda x: use(read(), x), lambda: write(then()))
@@ -300,7 +300,7 @@ def test_what_a_name_is_bound_to_is_watched(place: Callable, thing: str):
 
 @pytest.mark.parametrize("thing", THINGS)
 @pytest.mark.parametrize("place", CONTAINERS, **named)
-def test_what_is_in_a_container_is_watched(place: Callable, thing: str):
+def test_containers_are_watched(place: Callable, thing: str):
     first, then, use = THINGS[thing]
     read, write = place(first())
     follows(lambda x: use(read(), x), lambda: write(then()))
@@ -308,7 +308,7 @@ def test_what_is_in_a_container_is_watched(place: Callable, thing: str):
 
 @pytest.mark.parametrize("thing", NUMBERS)
 @pytest.mark.parametrize("place", CONTAINERS, **named)
-def test_a_number_in_a_container_is_constant_until_retrace(place: Callable, thing: str):
+def test_number_in_a_container_is_constant_until_retrace(place: Callable, thing: str):
     first, then, use = NUMBERS[thing]
     read, write = place(first())
     follows(lambda x: use(read(), x), lambda: write(then()), constant=True)
@@ -316,7 +316,7 @@ def test_a_number_in_a_container_is_constant_until_retrace(place: Callable, thin
 
 @pytest.mark.parametrize("kind", ["a Value", "a Tensor"])
 @pytest.mark.parametrize("place", [*BINDINGS, *CONTAINERS], **named)
-def test_the_number_of_a_node_is_live(place: Callable, kind: str):
+def test_number_of_a_node_is_live(place: Callable, kind: str):
     first, then, use = THINGS[kind]
     read, _ = place(node := first())
     f = micrograd.compile(lambda x: use(read(), x))
@@ -331,7 +331,7 @@ SLOPE = Value(2.0, label="slope")
 @pytest.mark.parametrize(
     "hidden", [weakref.ref(SLOPE), lru_cache(lambda: Value(2.0, label="slope"))], ids=["weakref", "lru_cache"]
 )
-def test_a_node_that_no_way_leads_to_is_refused(hidden: Callable):
+def test_node_that_no_way_leads_to_is_refused(hidden: Callable):
     f = micrograd.compile(lambda x: hidden() * x)
     with pytest.raises(RuntimeError, match=r"cannot use Value 'slope': .* or pass it as an argument; at .*py"):
         f(3.0)
@@ -394,7 +394,7 @@ UNBOUND: dict[str, Callable[[], Place]] = {
 
 
 @pytest.mark.parametrize("where", UNBOUND)
-def test_a_name_that_is_bound_later_is_watched(where: str):
+def test_name_that_is_bound_later_is_watched(where: str):
     read, write = UNBOUND[where]()
 
     def f(x: Any) -> Any:
@@ -406,7 +406,7 @@ def test_a_name_that_is_bound_later_is_watched(where: str):
     follows(f, lambda: write(staticmethod(lambda x: x * 2)))
 
 
-def test_a_class_that_begins_to_answer_for_attributes_is_watched():
+def test_class_that_begins_to_answer_for_attributes_is_watched():
     kind = new_class()
     box = kind()
     follows(lambda x: getattr(box, "act", abs)(x), lambda: setattr(kind, "__getattr__", lambda *_: lambda x: x * 2))
@@ -676,7 +676,7 @@ CHANGES: dict[str, Row] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 @pytest.mark.parametrize("form", ["closed over", "of an object", "the function itself", "a bound method"])
-def test_a_structure_that_changes_is_traced_again(form: str, what: str, monkeypatch: pytest.MonkeyPatch):
+def test_structure_that_changes_is_traced_again(form: str, what: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(SETTINGS, "how", "same")
     make, use, change = CHANGES[what]
     box = types.SimpleNamespace(held=(held := make()))
@@ -710,7 +710,7 @@ KEYWORDS: dict[str, tuple[Any, Callable[..., Any], Callable[[Any], object]]] = {
 
 
 @pytest.mark.parametrize("what", KEYWORDS)
-def test_what_an_object_given_by_keyword_holds_is_watched(what: str):
+def test_object_given_by_keyword_is_watched(what: str):
     held, f, change = KEYWORDS[what]
     follows(f, lambda: change(held), c=held)
 
@@ -786,7 +786,7 @@ UNREAD: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any]]] = {
 
 
 @pytest.mark.parametrize("what", UNREAD)
-def test_what_a_function_does_not_read_makes_no_difference(what: str):
+def test_things_that_a_function_does_not_read_make_no_difference(what: str):
     make, use = UNREAD[what]
     held = make()
     f = micrograd.compile(lambda x: use(held, x))
@@ -796,7 +796,7 @@ def test_what_a_function_does_not_read_makes_no_difference(what: str):
     assert f.cache_info()[:2] == (3, 1)
 
 
-def test_a_compiled_module_is_asked_about_what_its_forward_names_alone():
+def test_compiled_module_is_asked_about_what_its_forward_names_alone():
     line = Line()
     f = micrograd.compile(line)
     for _ in range(3):
@@ -806,7 +806,7 @@ def test_a_compiled_module_is_asked_about_what_its_forward_names_alone():
     follows(line, lambda: setattr(line, "act", "twice"))
 
 
-def test_a_generator_that_draws_outside_makes_no_difference():
+def test_generator_that_draws_outside_makes_no_difference():
     rng = random.Random(0)
     f = micrograd.compile(nn.MLP(2, [2, 1], rng=rng))
     for _ in range(4):
@@ -814,19 +814,19 @@ def test_a_generator_that_draws_outside_makes_no_difference():
     assert f.cache_info().misses == 1
 
 
-def test_an_object_with_any_attribute_may_stand_beside_parameters():
+def test_object_with_any_attribute_may_stand_beside_parameters():
     anything, model = Anything(), mlp()
     f = micrograd.compile(lambda x: x * sum(model.parameters()) if anything.gcf() is None else x)
     assert f(1.0).data == f(1.0).data
     assert f.cache_info()[:2] == (1, 1)
 
 
-def test_an_objects_own_method_may_be_called_transformed():
+def test_objects_own_method_may_be_called_transformed():
     scaler = new_class(act="same", transformed=lambda self, x: acted(self.act, x))()
     follows(lambda x: scaler.transformed(x), lambda: setattr(scaler, "act", "twice"))
 
 
-def test_the_code_of_an_installed_package_is_not_followed(tmp_path, monkeypatch):
+def test_code_of_an_installed_package_is_not_followed(tmp_path, monkeypatch):
     site = tmp_path / "site-packages"
     site.mkdir()
     text = "state = {}\ndef helper(x):\n    return state.setdefault(len(state), x)\n"
@@ -846,7 +846,7 @@ def test_the_code_of_an_installed_package_is_not_followed(tmp_path, monkeypatch)
     sys.modules.pop("installed")
 
 
-def test_a_script_is_its_users_even_if_an_installed_program_runs_it(monkeypatch):
+def test_script_is_its_users_even_if_an_installed_program_runs_it(monkeypatch):
     """Under a debugger, pytest or coverage, `__main__` is the file of that program."""
     main = sys.modules["__main__"]
     monkeypatch.setattr(main, "__file__", "/usr/lib/python3/site-packages/debugger/__main__.py", raising=False)
@@ -860,7 +860,7 @@ def test_a_script_is_its_users_even_if_an_installed_program_runs_it(monkeypatch)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_result_requires_a_gradient_as_long_as_a_parameter_does(backend: str):
+def test_result_requires_a_gradient_as_long_as_a_parameter_does(backend: str):
     v, w = Value(2.0), Value(3.0)
     f = micrograd.compile(lambda x: [v * w * x, v * x], backend=backend)
     g = micrograd.compile(lambda x: v * w * x, backend=backend)
@@ -875,7 +875,7 @@ def test_a_result_requires_a_gradient_as_long_as_a_parameter_does(backend: str):
     assert found == [[True] * 3, [True, False, True], [False] * 3, [True] * 3, [True] * 3]
 
 
-def test_a_parameter_that_is_frozen_or_unfrozen_is_found():
+def test_parameter_that_is_frozen_or_unfrozen_is_found():
     v, w = Value(2.0), Value(3.0, requires_grad=False)
     f = micrograd.compile(lambda: v * w)
     for frozen, expected in ((True, 0.0), (False, 2.0), (True, 2.0)):
@@ -885,7 +885,7 @@ def test_a_parameter_that_is_frozen_or_unfrozen_is_found():
     assert v.grad == 9.0
 
 
-def test_a_number_that_becomes_a_parameter_gets_its_gradient():
+def test_number_that_becomes_a_parameter_gets_its_gradient():
     box = types.SimpleNamespace(k=2.0)
     f = micrograd.compile(lambda x: box.k * x)
     f(3.0)

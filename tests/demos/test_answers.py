@@ -141,12 +141,12 @@ def is_specific(name, hint):
 
 
 @over_lessons
-def test_no_silly_answer_is_accepted(lesson):
+def test_silly_answers_are_refused(lesson):
     assert [row for row, hint in told("wrong", lesson) if not hint.startswith("✗ ")] == []
 
 
 @over_lessons
-def test_a_typical_mistake_gets_the_hint_at_it(lesson):
+def test_typical_mistake_gets_the_hint_at_it(lesson):
     assert [(answer, words, hint) for answer, words, hint in hinted(lesson) if words not in hint] == []
 
 
@@ -159,7 +159,7 @@ def test_each_exercise_has_three_hints_for_three_mistakes(lesson):
 
 
 @over_lessons
-def test_no_right_answer_is_refused_however_it_is_put(lesson):
+def test_right_answers_are_accepted_however_they_are_put(lesson):
     assert [(row, hint) for row, hint in told("right", lesson) if hint != "✓ right"] == []
 
 

@@ -7,11 +7,11 @@ import pytest
 from proofread_course import course
 
 
-def test_nothing_says_of_the_course_what_its_table_does_not():
+def test_texts_say_of_the_course_what_its_table_says():
     assert list(proofread_course.faults()) == []
 
 
-def test_a_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_it(monkeypatch):
+def test_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_it(monkeypatch):
     zeroth, first, second, third, *rest = course.LESSONS
     monkeypatch.setattr(course, "LESSONS", [zeroth, first, third, second, *rest])
     assert third.file == "02_the_chain_rule.ipynb"
@@ -32,13 +32,13 @@ def test_a_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_
         (proofread_course.of_the_glossary, "| XOR |", "| exclusive or |"),
     ],
 )
-def test_a_page_that_says_something_else_is_a_fault(check, old, new, monkeypatch):
+def test_page_that_says_something_else_is_a_fault(check, old, new, monkeypatch):
     page = proofread_course.page
     monkeypatch.setattr(proofread_course, "page", lambda name: page(name).replace(old, new))
     assert list(check())
 
 
-def test_a_lesson_that_the_table_lacks_is_a_fault(monkeypatch):
+def test_lesson_that_the_table_lacks_is_a_fault(monkeypatch):
     monkeypatch.setattr(course, "LESSONS", course.LESSONS[:-1])
     assert len(list(proofread_course.of_files())) == 3
 
@@ -51,7 +51,7 @@ def test_a_lesson_that_the_table_lacks_is_a_fault(monkeypatch):
         ({"needs": "four_points"}, "needs a lesson that comes after it"),
     ],
 )
-def test_a_lesson_of_which_the_table_says_something_else_is_a_fault(change, said, monkeypatch):
+def test_lesson_of_which_the_table_says_something_else_is_a_fault(change, said, monkeypatch):
     zeroth, first, *rest = course.LESSONS
     lesson = dataclasses.replace(first, **change)
     monkeypatch.setattr(course, "LESSONS", [zeroth, lesson, *rest])
@@ -66,5 +66,5 @@ def test_a_lesson_of_which_the_table_says_something_else_is_a_fault(change, said
         ("lessons 3 and 25, and lesson 26", 1),
     ],
 )
-def test_a_link_and_a_number_mean_a_lesson_that_is_there(text, count):
+def test_link_and_a_number_mean_a_lesson_that_is_there(text, count):
     assert len(list(proofread_course.of_links(text))) == count

@@ -18,7 +18,7 @@ digits, line = demo_module("digits"), demo_module("linear_regression")
 # Digits
 
 
-def test_with_nothing_said_it_reads_97_of_100_unseen_digits_and_leaves_its_results_in_out(tmp_path):
+def test_digits_reads_97_of_100_unseen_digits_and_leaves_its_results_in_out(tmp_path):
     command, env = [sys.executable, str(DEMOS / "digits.py")], {**os.environ, "PYTHONPATH": str(DEMOS.parent)}
     done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -31,7 +31,7 @@ def test_with_nothing_said_it_reads_97_of_100_unseen_digits_and_leaves_its_resul
     assert (tmp_path / "out" / "confusion.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_with_windows_it_reads_985_of_1000(tmp_path, capsys):
+def test_digits_with_windows_reads_985_of_1000(tmp_path, capsys):
     assert digits.main(["--conv", "--epochs", "16", "--seed", "0", "--out", str(tmp_path)]) >= 0.985
     said = capsys.readouterr().out
     assert "Conv2d(1, 16, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))" in said
@@ -41,7 +41,7 @@ def test_with_windows_it_reads_985_of_1000(tmp_path, capsys):
     }
 
 
-def test_the_held_out_fifth_has_a_fair_share_of_each_digit_and_is_none_of_the_rest():
+def test_held_out_fifth_has_a_fair_share_of_each_digit_and_is_none_of_the_rest():
     images, unseen, known, held = digits.make_data(seed=0)
     assert len(unseen) == pytest.approx(len(images) / 4, abs=2)
     assert images.dtype == np.float32
@@ -50,7 +50,7 @@ def test_the_held_out_fifth_has_a_fair_share_of_each_digit_and_is_none_of_the_re
     assert len(known) + len(held) == 1797
 
 
-def test_the_same_seed_learns_the_same_network(tmp_path, capsys):
+def test_same_seed_learns_the_same_network(tmp_path, capsys):
     for name in ("a", "b"):
         digits.main(["--seed", "3", "--epochs", "1", "--out", str(tmp_path / name)])
     a, b = (load(tmp_path / name / "digits.safetensors") for name in ("a", "b"))
@@ -69,14 +69,14 @@ def test_reloaded_weights_that_differ_would_be_said(tmp_path, capsys, monkeypatc
 
 
 @pytest.mark.parametrize("seed", [1337, 0, 1, 2, 3, 4])
-def test_the_loss_of_the_line_falls_at_every_epoch_to_under_a_thousandth_of_what_it_was(seed, capsys):
+def test_loss_of_the_line_falls_at_every_epoch_to_under_a_thousandth_of_what_it_was(seed, capsys):
     history = line.main(["--seed", str(seed)])
     assert len(history) == 101
     assert all(later < earlier for earlier, later in pairwise(history))
     assert history[-1] < history[0] / 1000
 
 
-def test_the_line_that_is_printed_is_the_one_to_be_found(capsys):
+def test_line_that_is_printed_is_the_one_to_be_found(capsys):
     assert line.main([])[-1] < 0.001
     said = capsys.readouterr().out
     assert said.startswith("epoch   0   loss ")

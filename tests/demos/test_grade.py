@@ -83,18 +83,18 @@ def test_each_exercise_has_a_point_and_what_is_missing_or_wrong_is_named(one):
     assert third.startswith("4.3: that would be right, but Forgetful finds another number")
 
 
-def test_a_cell_that_nobody_has_changed_is_no_answer(one):
+def test_cell_that_nobody_has_changed_is_no_answer(one):
     row = one('check("4.3", 4.0)', RIGHT.replace("4.3", "4.2"))
     assert "4.3: nobody has tried it" in row["note"]
     assert one(RIGHT, 'check("4.3", 4.0)')["4.3"] == "1"  # the cell of the lesson, left below the student's own
 
 
-def test_the_last_call_counts_so_that_trying_all_numbers_is_no_answer(one):
+def test_last_call_counts_so_that_trying_all_numbers_is_no_answer(one):
     assert one("for guess in range(5):\n    check('4.3', guess)")["4.3"] == "0"
     assert one("check('4.3', 5)", RIGHT)["4.3"] == "1"
 
 
-def test_the_lesson_itself_has_all_points_with_its_solutions_and_none_without(graded):
+def test_lesson_itself_has_all_points_with_its_solutions_and_none_without(graded):
     cells = json.loads((LESSONS / "04_closures.ipynb").read_text(encoding="utf-8"))["cells"]
     lesson = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     folded = ["".join(cell["source"]).partition("```python\n")[2] for cell in cells]
@@ -198,14 +198,14 @@ def test_what_a_notebook_prints_replaces_overwrites_or_reaches_is_no_answer(cell
     assert (row["points"], row["of"]) == ("0", "3")
 
 
-def test_what_a_notebook_writes_is_thrown_away(one):
+def test_files_that_a_notebook_writes_are_thrown_away(one):
     before = {path: path.read_bytes() for path in (LESSONS / "exercises").glob("*.py")}
     one("open('exercises/lesson_04.py', 'w').close()\nopen('left.txt', 'w').close()", RIGHT)
     assert {path: path.read_bytes() for path in (LESSONS / "exercises").glob("*.py")} == before
     assert not (LESSONS / "left.txt").exists()
 
 
-def test_a_notebook_sees_no_more_of_the_environment_than_it_needs(one, monkeypatch):
+def test_notebook_sees_no_more_of_the_environment_than_it_needs(one, monkeypatch):
     monkeypatch.setenv("SECRET_OF_THE_TEACHER", "1")
     assert one("import os\ncheck('4.3', float('SECRET_OF_THE_TEACHER' not in os.environ))")["4.3"] == "1"
 
@@ -230,21 +230,21 @@ BROKEN = {
 
 @POSIX
 @pytest.mark.parametrize(("cell", "note"), BROKEN.values(), ids=[*BROKEN])
-def test_a_cell_that_goes_wrong_is_named_and_the_others_count(cell, note, one):
+def test_cell_that_goes_wrong_is_named_and_the_others_count(cell, note, one):
     seconds = "3" if "seconds" in note else "60"  # for a machine that is loaded
     row = one(cell, "eaten = None", RIGHT, options=["--seconds", seconds, "--memory", "0.5"])
     assert note in row["note"]
     assert row["4.3"] == "1"
 
 
-def test_a_cell_that_others_need_is_named_where_it_fails(one):
+def test_cell_that_others_need_is_named_where_it_fails(one):
     row = one("%matplotlib inline\nimport no_such_module\nc = 1.0", "check('4.3', c)")
     first, *others = row["note"].split("; ")
     assert first == "cell 2 raised ModuleNotFoundError: No module named 'no_such_module'"
     assert "4.3: its cell raised NameError: name 'c' is not defined" in others
 
 
-def test_a_cell_may_use_the_shell_of_a_notebook(one):
+def test_cell_may_use_the_shell_of_a_notebook(one):
     pytest.importorskip("IPython")
     assert one("check('4.3', float(get_ipython() is not None))")["4.3"] == "1"
 
@@ -262,7 +262,7 @@ def test_a_cell_may_use_the_shell_of_a_notebook(one):
     ],
     ids=["exits", "crashes", "loops for ever"],
 )
-def test_a_notebook_that_cannot_go_on_keeps_its_points_and_stops_no_other(cell, note, graded):
+def test_notebook_that_cannot_go_on_keeps_its_points_and_stops_no_other(cell, note, graded):
     files = {"04_a.ipynb": notebook(RIGHT, cell, "check('4.1', 0)  # mine"), "04_b.ipynb": notebook(RIGHT)}
     rows = graded(files, "--seconds", "2")
     assert (rows["04_a.ipynb"]["4.3"], rows["04_b.ipynb"]["4.3"]) == ("1", "1")
@@ -270,7 +270,7 @@ def test_a_notebook_that_cannot_go_on_keeps_its_points_and_stops_no_other(cell, 
 
 
 @POSIX
-def test_a_process_that_a_notebook_leaves_behind_is_ended(one, tmp_path):
+def test_process_that_a_notebook_leaves_behind_is_ended(one, tmp_path):
     left = tmp_path / "left"
     code = f"import time; time.sleep(3); open({str(left)!r}, 'w')"
     assert one(f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {code!r}])", RIGHT)["4.3"] == "1"
@@ -280,7 +280,7 @@ def test_a_process_that_a_notebook_leaves_behind_is_ended(one, tmp_path):
     assert not left.exists()
 
 
-def test_what_is_no_notebook_is_named_and_stops_nothing(graded):
+def test_file_that_is_no_notebook_is_named_and_stops_nothing(graded):
     files = {
         "04_a.ipynb": "PK\x03\x04",
         "04_b.ipynb": "[1, 2]",
@@ -308,7 +308,7 @@ def test_what_is_no_notebook_is_named_and_stops_nothing(graded):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(graded, tmp_path):
+def test_pipe_that_nobody_writes_to_is_not_waited_for(graded, tmp_path):
     os.mkfifo(tmp_path / "in" / "04_a.ipynb")
     assert graded({})["04_a.ipynb"]["note"] == "this is no notebook: it is not a file that can be read"
 
@@ -325,14 +325,14 @@ def apart(folder, files, **environment):
 
 
 @pytest.mark.skipif(sys.getfilesystemencoding() == "ascii", reason="no file can have such a name here")
-def test_a_name_that_a_terminal_cannot_show_is_graded_all_the_same(tmp_path):
+def test_name_that_a_terminal_cannot_show_is_graded_all_the_same(tmp_path):
     done, points = apart(tmp_path, {"04_\u017du\u017eana": notebook(RIGHT)}, PYTHONIOENCODING="ascii")
     assert "1 of 4  04_?u?ana.ipynb" in done.stdout, done.stderr
     assert "\u017du\u017eana" in points
 
 
 @POSIX
-def test_a_notebook_that_ends_its_judge_gets_nothing_and_the_others_are_graded(graded):
+def test_notebook_that_ends_its_judge_gets_nothing_and_the_others_are_graded(graded):
     end = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
     rows = graded({"04_a.ipynb": notebook(end, RIGHT), "04_b.ipynb": notebook(RIGHT)})
     assert {name: row["points"] for name, row in rows.items()} == {"04_a.ipynb": "0", "04_b.ipynb": "1"}
@@ -349,12 +349,12 @@ def test_points_are_kept_when_a_notebook_ends_the_one_who_grades(tmp_path):
     assert "a,04_a.ipynb,1,4" in points
 
 
-def test_a_name_that_a_spreadsheet_would_compute_is_text(graded):
+def test_name_that_a_spreadsheet_would_compute_is_text(graded):
     (row,) = graded({"=1+1.ipynb": "{}"}).values()
     assert (row["student"], row["notebook"]) == ("'=1+1", "'=1+1.ipynb")
 
 
-def test_a_machine_that_lacks_what_a_checker_needs_gives_nobody_zero_points(graded, monkeypatch, tmp_path):
+def test_machine_that_lacks_what_a_checker_needs_gives_nobody_zero_points(graded, monkeypatch, tmp_path):
     course = tmp_path / "course" / "lessons"
     (course / "exercises").mkdir(parents=True)
     for name in ("check.py", "apart.py", "exercises/untried.json"):

@@ -48,7 +48,7 @@ def test_nbgrader_gets_a_locked_cell_of_one_point_below_each_exercise(path):
     ]
 
 
-def test_the_points_are_what_the_last_check_said(monkeypatch, capsys):
+def test_points_are_what_the_last_check_said(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(LESSONS))
     import check
 
@@ -58,7 +58,7 @@ def test_the_points_are_what_the_last_check_said(monkeypatch, capsys):
     assert (check.points("4.3"), check.points("4.2")) == (0, 0)
 
 
-def test_an_assignment_for_nbgrader_has_all_that_its_notebook_imports(tmp_path):
+def test_assignment_for_nbgrader_has_all_that_its_notebook_imports(tmp_path):
     [*handout.handout(tmp_path, [LESSONS / "25_kill_the_mutant.ipynb"], ["Ada"], 0, "")]
     folder = tmp_path / "nbgrader" / "source" / "25_kill_the_mutant"
     code = "from check import check, points; check('25.1', ('a * b', {'a': 2.0, 'b': 5.0})); print(points('25.1'))"
@@ -69,7 +69,7 @@ def test_an_assignment_for_nbgrader_has_all_that_its_notebook_imports(tmp_path):
 
 
 @pytest.mark.parametrize("number", [3, 6])
-def test_the_solutions_have_all_points_and_the_students_notebook_has_none(number, tmp_path, monkeypatch):
+def test_solutions_have_all_points_and_the_students_notebook_has_none(number, tmp_path, monkeypatch):
     (path,) = LESSONS.glob(f"{number:02}_*.ipynb")
     cells = handout.cells_of(path)
     handout.write(handout.solved(cells), tmp_path / "in" / "solved.ipynb")
@@ -82,7 +82,7 @@ def test_the_solutions_have_all_points_and_the_students_notebook_has_none(number
     assert table[2].startswith(f"solved,solved.ipynb,{count},{count},")
 
 
-def test_the_key_has_every_exercise_with_its_solution():
+def test_key_has_every_exercise_with_its_solution():
     text = handout.key(handout.cells_of(LESSONS / "04_closures.ipynb"))
     assert text.startswith("## 4. Each operation brings its own way back\n\n**4.1** Write the `send_back`")
     assert text.index("**4.1**") < text.index("b.grad += -out.grad") < text.index("**4.2**")
@@ -97,7 +97,7 @@ def before_exercises(cells):
 
 
 @over_lessons
-def test_a_lesson_has_about_ten_slides_that_end_with_the_exercises(path):
+def test_lesson_has_about_ten_slides_that_end_with_the_exercises(path):
     cells = handout.cells_of(path)
     shown = handout.slides(cells)
     kinds = [cell["metadata"]["slideshow"]["slide_type"] for cell in shown]
@@ -118,12 +118,12 @@ def test_a_lesson_has_about_ten_slides_that_end_with_the_exercises(path):
     assert sorted(meant) == sorted(said)  # nothing of the text is lost, in the notes or shown
 
 
-def test_a_slide_shows_headings_lists_and_one_paragraph_and_the_rest_is_a_note():
+def test_slide_shows_headings_lists_and_one_paragraph_and_the_rest_is_a_note():
     text = "## Why\n\nOne.\n\nTwo.\n\n- a\n- b\n\n```python\nx\n\ny\n```\n\nThree."
     assert handout.split(text) == ("## Why\n\nOne.\n\n- a\n- b\n\n```python\nx\n\ny\n```", "Two.\n\nThree.")
 
 
-def test_the_slides_are_a_page(tmp_path):
+def test_slides_are_a_page(tmp_path):
     pytest.importorskip("nbconvert", reason="nbconvert, which makes the slides, is not installed")
     cells = handout.slides(handout.cells_of(LESSONS / "04_closures.ipynb"))
     handout.write_slides(cells, tmp_path / "04.slides.html", "reveal")
@@ -143,7 +143,7 @@ STUDENTS = ["Ada", "Blaise & <Son>", "Student 3"]
 
 
 @pytest.mark.parametrize("place", range(len(handout.GRAPHS)))
-def test_a_drawing_to_fill_in_has_the_inputs_and_nothing_else(place):
+def test_drawing_to_fill_in_has_the_inputs_and_nothing_else(place):
     given = handout.numbers("Ada", place, 0)
     out = handout.graph(place, given)
     full, blank = handout.drawing(out, False), handout.drawing(out, True)
@@ -167,7 +167,7 @@ def test_each_student_has_other_numbers_and_the_same_ones_again():
     assert all(0 not in given and 1 not in given for sheet in sheets.values() for given in sheet)
 
 
-def test_the_key_has_the_numbers_of_every_sheet():
+def test_key_has_the_numbers_of_every_sheet():
     sheets, key = (handout.worksheets(STUDENTS, 0, blank) for blank in (True, False))
     for student in STUDENTS:
         assert f"<h1>{html.escape(student)}</h1>" in sheets
@@ -187,7 +187,7 @@ def run(*words):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env=None)
 
 
-def test_everything_is_written_to_one_folder(tmp_path):
+def test_handout_is_written_to_one_folder(tmp_path):
     pytest.importorskip("nbconvert", reason="nbconvert, which makes the slides, is not installed")
     names = tmp_path / "names.txt"
     names.write_text("Ada\n\nGrace\n", encoding="utf-8")

@@ -84,7 +84,7 @@ def run(path):
 
 
 @over_lessons
-def test_a_lesson_runs_from_clean_and_says_what_the_committed_one_says(path):
+def test_lesson_runs_from_clean_and_says_what_the_committed_one_says(path):
     cells, *_ = run(path)
     committed = nbformat().read(path, as_version=4).cells
     for cell, before in zip(cells, committed, strict=True):
@@ -104,7 +104,7 @@ def test_every_solution_is_right_and_no_exercise_is_solved_already(path):
 
 
 @over_lessons
-def test_a_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_do(path):
+def test_lesson_asks_first_claims_what_it_asserts_and_ends_with_what_one_can_do(path):
     notebook = nbformat().read(path, as_version=4)
     words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     assert re.match(r"# \d+\. ", words[0])
@@ -142,7 +142,7 @@ def test_claims_and_drawings_are_folded_away(path):
 
 
 @over_lessons
-def test_a_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
+def test_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
     notebook = nbformat().read(path, as_version=4)
     assert path.stat().st_size < 400_000  # a movie holds the code of the player, 110,000 of it
     for cell in notebook.cells:
@@ -168,7 +168,7 @@ def test_a_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
         ("loss -0.25 of 12", False),
     ],
 )
-def test_a_lesson_may_differ_in_the_last_digits_alone(found, is_same):
+def test_lesson_may_differ_in_the_last_digits_alone(found, is_same):
     assert same(found, "loss 0.25 of 12") == is_same
     assert same("an error of 3.1e-17", "an error of 0.0")
 
@@ -177,13 +177,13 @@ def test_a_lesson_may_differ_in_the_last_digits_alone(found, is_same):
     ("found", "is_same"),
     [("about 348 of 360", True), ("about 320 of 360", False), ("about 348 of 361", False), ("348 of 360", False)],
 )
-def test_a_score_that_is_told_as_about_may_differ_by_a_little(found, is_same):
+def test_score_that_is_told_as_about_may_differ_by_a_little(found, is_same):
     assert same(found, "about 351 of 360") == is_same
     assert same("about 9%", "about 12%")
     assert not same("about 8%", "about 12%")
 
 
-def test_the_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
+def test_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(LESSONS))
     from check import check
 
@@ -210,7 +210,7 @@ def test_nan_is_the_answer_to_no_exercise(answer, monkeypatch):
     assert right == []
 
 
-def test_a_figure_is_a_small_picture_that_says_how_large_it_is_shown(monkeypatch):
+def test_figure_is_a_small_picture_that_says_how_large_it_is_shown(monkeypatch):
     monkeypatch.syspath_prepend(str(LESSONS))
     from matplotlib.figure import Figure
     from pictures import png
@@ -226,7 +226,7 @@ def test_a_figure_is_a_small_picture_that_says_how_large_it_is_shown(monkeypatch
     assert len(data) < 10_000
 
 
-def test_a_fresh_machine_gets_what_the_lessons_import_and_no_second_jupyter(monkeypatch):
+def test_fresh_machine_gets_what_the_lessons_import_and_no_second_jupyter(monkeypatch):
     asked = []
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "micrograd" else find_spec(name))
@@ -236,7 +236,7 @@ def test_a_fresh_machine_gets_what_the_lessons_import_and_no_second_jupyter(monk
     assert asked[0][5:] == [f"{LESSONS.parents[1]}[demo]", "names"]
 
 
-def test_who_has_the_classic_of_the_same_name_is_told_what_to_do(tmp_path):
+def test_classic_of_the_same_name_is_found_and_the_way_out_told(tmp_path):
     (tmp_path / "micrograd").mkdir()
     (tmp_path / "micrograd" / "__init__.py").touch()
     command = [sys.executable, "-P", "-S", "-c", "from check import check"]  # with nothing that is installed

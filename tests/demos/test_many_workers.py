@@ -72,7 +72,7 @@ def weights(state):
     return {name: x for name, x in state.items() if not name.startswith("run.")}
 
 
-def test_the_equality_of_these_tests_sees_a_bit(alone):
+def test_equality_of_these_tests_sees_a_bit(alone):
     assert weights(alone[0]).keys() == weights(alone[4]).keys()
     assert not same_bits(alone[0], alone[4])
 
@@ -95,7 +95,7 @@ def test_two_workers_hold_the_same_bits_and_learn_what_one_process_does(start, a
 
 
 @pytest.mark.parametrize("workers", [2, 4])
-def test_with_a_fixed_number_of_shards_the_bits_do_not_depend_on_the_number_of_workers(workers, alone, tmp_path):
+def test_fixed_number_of_shards_gives_the_same_bits_for_any_number_of_workers(workers, alone, tmp_path):
     found, _ = run(here(workers), tmp_path, "--shards", "4")
     assert same_bits(found, alone[4])
 
@@ -145,7 +145,7 @@ def whole(tmp_path_factory):
         ),
     ],
 )
-def test_a_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, whole, tmp_path):
+def test_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, whole, tmp_path):
     command = [*STARTERS[start](2), *TINY, *LONG, "--limit", "10", "--out", str(tmp_path)]
     output = subprocess.PIPE
     job = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=ROOT)
@@ -166,7 +166,7 @@ def test_a_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(sta
     assert same_bits(again, whole)
 
 
-def test_a_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypatch, capsys):
+def test_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypatch, capsys):
     options = [*TINY, "--workers", "1", "--out", str(tmp_path)]
     demo.main([*options, "--steps", "10"])
     before, calls = load(tmp_path / demo.FILE), []
@@ -182,7 +182,7 @@ def test_a_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypat
     assert same_bits(load(tmp_path / demo.FILE), before)
 
 
-def test_a_worker_that_fails_ends_the_job(tmp_path):
+def test_worker_that_fails_ends_the_job(tmp_path):
     (tmp_path / demo.FILE).write_bytes(b"")
     code = f"import sys; sys.path.insert(0, {str(DEMO.parent)!r}); import many_workers as demo; "
     code += "options = demo.parse(sys.argv[1:]); options.resume = True; demo.start_here(options)"
@@ -193,7 +193,7 @@ def test_a_worker_that_fails_ends_the_job(tmp_path):
     assert re.search(r"Worker \d has failed, so the job has ended. --resume continues", done.stderr)
 
 
-def test_an_mpi_that_would_hang_when_a_worker_fails_is_refused():
+def test_mpi_that_would_hang_when_a_worker_fails_is_refused():
     environment = {**ENVIRONMENT, "OMPI_COMM_WORLD_SIZE": "4"}
     done = subprocess.run([sys.executable, str(DEMO)], capture_output=True, text=True, timeout=LIMIT, env=environment)
     assert (done.returncode, done.stdout) == (1, "")
@@ -216,7 +216,7 @@ def of_the_page(kind):
 
 
 @pytest.mark.parametrize("kind", ["mpi", "torchrun"])
-def test_the_training_of_the_page_gives_with_two_workers_what_it_gives_with_one(kind, tmp_path):
+def test_training_of_the_page_gives_with_two_workers_what_it_gives_with_one(kind, tmp_path):
     script, states = tmp_path / "train.py", []
     for way, command in (("alone", [sys.executable]), (kind, STARTERS[kind](2)[:-1])):
         script.write_text(of_the_page(way), encoding="utf-8")

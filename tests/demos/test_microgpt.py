@@ -42,7 +42,7 @@ def run(folder, *arguments):
 # The data
 
 
-def test_a_tenth_of_the_names_is_held_out_and_none_is_in_both_parts():
+def test_tenth_of_the_names_is_held_out_and_none_is_in_both_parts():
     learn, unseen = gpt.make_data(seed=1)
     assert (len(learn), len(unseen)) == (4647, 516)
     assert len({*learn, *unseen}) == 5163
@@ -55,7 +55,7 @@ def test_every_name_fits_and_is_read_as_its_letters_between_two_marks():
         assert "".join(gpt.LETTERS[n] for n in numbers) == f".{name}."
 
 
-def test_what_lies_behind_the_end_of_a_name_does_not_count():
+def test_letters_behind_the_end_of_a_name_do_not_count():
     before, after, counts = gpt.padded(["al", "b"])
     assert before[:, :4].tolist() == [[0, 1, 12, 0], [0, 2, 0, 0]]
     assert after[:, :4].tolist() == [[1, 12, 0, 0], [2, 0, 0, 0]]
@@ -80,13 +80,13 @@ def test_all_engines_give_one_loss_and_one_gradient(width, heads, layers, engine
         np.testing.assert_allclose(x, expected[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-def test_the_loss_of_a_batch_is_the_mean_over_letters_not_names():
+def test_loss_of_a_batch_is_the_mean_over_letters_not_names():
     _, learn = gpt.value_engine(model())
     short, long = learn(["al"]), learn(["christopher"])
     assert learn(["al", "christopher"]) == pytest.approx((3 * short + 12 * long) / 15)
 
 
-def test_the_scores_at_a_place_know_nothing_of_what_follows():
+def test_scores_at_a_place_know_nothing_of_what_follows():
     tensors = model()
     values, _ = gpt.value_engine(tensors)
     with no_grad():
@@ -97,7 +97,7 @@ def test_the_scores_at_a_place_know_nothing_of_what_follows():
     np.testing.assert_allclose(scores, long, rtol=1e-12)
 
 
-def test_a_model_before_it_has_learnt_knows_little_more_than_that_there_are_27_letters():
+def test_model_before_it_has_learnt_knows_little_more_than_that_there_are_27_letters():
     with no_grad():
         loss = model(16, 4, 1).loss(*gpt.padded(gpt.make_data(0)[1])).item()
     assert loss == pytest.approx(math.log(27), abs=0.4)
@@ -115,7 +115,7 @@ def test_weights_go_from_one_kind_of_model_to_the_other_and_back():
 # Learning, and going on
 
 
-def test_in_250_steps_it_beats_a_bigram_by_15_hundredths_of_a_nat_and_says_so(tmp_path, capsys):
+def test_microgpt_beats_a_bigram_by_15_hundredths_of_a_nat_in_250_steps_and_says_so(tmp_path, capsys):
     assert gpt.main(["--engine", "compiled", "--steps", "250", "--out", str(tmp_path)]) >= 0.15
     out = capsys.readouterr()
     loss, bigram = map(float, re.findall(r"(?:names: |bigram has )(\d\.\d+)", out.out))
@@ -126,7 +126,7 @@ def test_in_250_steps_it_beats_a_bigram_by_15_hundredths_of_a_nat_and_says_so(tm
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, tmp_path, monkeypatch):
+def test_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, tmp_path, monkeypatch):
     settings = ["--engine", engine, "--steps", "5"]
     whole = run(tmp_path / "whole", *settings)
     stopped_at(3, monkeypatch)
@@ -150,7 +150,7 @@ def test_another_engine_takes_over_a_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ENGINES[2:])
-def test_a_whole_step_as_one_program_learns_what_adam_does_after_it(engine, tmp_path):
+def test_whole_step_as_one_program_learns_what_adam_does_after_it(engine, tmp_path):
     one, other = (run(tmp_path / name, "--engine", name, "--steps", "8") for name in ("tensor", engine))
     assert all(np.allclose(one[name], other[name], rtol=1e-8, atol=1e-11) for name in one)
 
@@ -185,7 +185,7 @@ def stopped_at(step, monkeypatch):
     monkeypatch.setattr(gpt, "OFTEN", 2)
 
 
-def test_the_last_step_is_the_smallest(tmp_path, monkeypatch):
+def test_last_step_is_the_smallest(tmp_path, monkeypatch):
     monkeypatch.setattr(gpt, "OFTEN", 1)
     seen, whole_save = [], gpt.save
     monkeypatch.setattr(
@@ -200,13 +200,13 @@ def test_the_last_step_is_the_smallest(tmp_path, monkeypatch):
 # The exam
 
 
-def test_the_bigram_is_the_share_that_a_pair_of_letters_had():
+def test_bigram_is_the_share_that_a_pair_of_letters_had():
     data, unseen = ["ab", "ac"], ["ab"]
     shares = [2.1 / 4.7, 1.1 / 4.7, 1.1 / 3.7]  # of .a, ab and b. with a tenth for each of the 27 pairs
     assert gpt.bigram_loss(data, unseen) == pytest.approx(-np.log(shares).mean())
 
 
-def test_in_the_cold_the_likeliest_name_is_made_up_whatever_the_dice():
+def test_temperature_near_zero_makes_up_the_likeliest_name():
     cold = {gpt.make_up(model(), 1e-6, np.random.default_rng(seed)) for seed in range(3)}
     warm = {gpt.make_up(model(), 1.0, np.random.default_rng(seed)) for seed in range(10)}
     assert len(cold) == 1
@@ -214,7 +214,7 @@ def test_in_the_cold_the_likeliest_name_is_made_up_whatever_the_dice():
     assert max(map(len, warm | cold)) <= gpt.PLACES
 
 
-def test_the_player_folds_the_loss_of_a_name_by_block_head_and_neuron(tmp_path):
+def test_player_folds_the_loss_of_a_name_by_block_head_and_neuron(tmp_path):
     page = tmp_path / "pages" / "gpt.html"
     run(tmp_path, "--steps", "1", "--player", str(page))
     text = json.dumps(embedded(page.read_text(encoding="utf-8")), separators=(",", ":"))
@@ -225,7 +225,7 @@ def test_the_player_folds_the_loss_of_a_name_by_block_head_and_neuron(tmp_path):
 # What cannot be
 
 
-def test_a_file_that_holds_something_else_is_no_run(tmp_path, capsys):
+def test_file_that_holds_something_else_is_no_run(tmp_path, capsys):
     save({"weight": np.zeros(3)}, tmp_path / gpt.FILE)
     with pytest.raises(SystemExit):
         gpt.main(["--resume", "--out", str(tmp_path)])
@@ -236,7 +236,7 @@ def test_a_file_that_holds_something_else_is_no_run(tmp_path, capsys):
 # The one to be read
 
 
-def test_the_one_without_options_is_short_and_the_same_model(capsys):
+def test_one_without_options_is_short_and_the_same_model(capsys):
     source = (ROOT / "demos" / "microgpt_short.py").read_text(encoding="utf-8")
     lines = len(source.splitlines())
     assert lines <= 200

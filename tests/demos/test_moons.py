@@ -42,7 +42,7 @@ def classic_loss(X, y, model):
     return data_loss + reg_loss
 
 
-def test_the_first_loss_is_that_of_the_classic_demo():
+def test_first_loss_is_that_of_the_classic_demo():
     points, labels = demo.make_data("moons", seed=1337)
     loss, scores = demo.total_loss(demo.MLP(2, [16, 16, 1]), points, labels)
     assert loss.data == pytest.approx(0.8958441028683222, rel=1e-14)
@@ -68,7 +68,7 @@ def test_learning_goes_the_way_of_the_classic_loop():
 
 
 @pytest.mark.parametrize("name", ["moons", "circles", "xor", "spiral"])
-def test_the_data_are_a_hundred_points_in_two_equal_classes_and_follow_the_seed(name):
+def test_data_are_a_hundred_points_in_two_equal_classes_and_follow_the_seed(name):
     points, labels = demo.make_data(name, seed=3)
     assert np.shape(points) == (100, 2)
     assert set(labels) == {-1, 1}
@@ -77,7 +77,7 @@ def test_the_data_are_a_hundred_points_in_two_equal_classes_and_follow_the_seed(
     assert demo.make_data(name, seed=4)[0] != points
 
 
-def test_with_nothing_said_it_learns_the_moons_wholly_and_leaves_its_pictures_in_out(tmp_path, monkeypatch, capsys):
+def test_moons_are_learned_wholly_and_pictures_left_in_out(tmp_path, monkeypatch, capsys):
     """Its loss is compiled here, and the movie has one frame of twenty: the same numbers in an eighth of the time."""
     graphs, eager, frame, steps = {}, demo.total_loss, Movie.frame, count()
     monkeypatch.setattr(Movie, "frame", lambda film, *said: None if next(steps) % 20 else frame(film, *said))
@@ -97,7 +97,7 @@ def test_with_nothing_said_it_learns_the_moons_wholly_and_leaves_its_pictures_in
         assert (tmp_path / "out" / name).stat().st_size > 1000
 
 
-def test_a_network_that_has_learnt_little_leaves_its_pictures_and_their_addresses_too(tmp_path, capsys):
+def test_network_that_has_learnt_little_leaves_its_pictures_and_their_addresses_too(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     demo.main(["--data", "spiral", "--steps", "3", "--seed", "0", "--out", str(out)])
     assert sorted(path.name for path in out.iterdir()) == PICTURES
@@ -113,7 +113,7 @@ def test_a_network_that_has_learnt_little_leaves_its_pictures_and_their_addresse
     assert [frame["says"].split(":")[0] for frame in embedded(page)["frames"]] == [f"Step {i} of 3" for i in range(4)]
 
 
-def test_the_neuron_is_drawn_with_the_names_of_variables_and_parameters(tmp_path):
+def test_neuron_is_drawn_with_the_names_of_variables_and_parameters(tmp_path):
     demo.draw_neuron(MLP(2, [16, 16, 1]), [0.5, -1.0], tmp_path / "neuron.svg")
     texts = set(ET.parse(tmp_path / "neuron.svg").getroot().itertext())
     assert {"x1", "x2", "w[0]", "w[1]", "b", "result"} <= texts

@@ -38,7 +38,7 @@ def bits(numbers) -> bytes:
     return struct.pack(f"{len(numbers)}d", *numbers)
 
 
-def test_it_is_a_page():
+def test_one_page_is_a_page():
     assert code_lines(SOURCE) <= 100
     assert tokens(SOURCE) <= 1000
 
@@ -47,7 +47,7 @@ def test_its_examples_run():
     assert doctest.testmod(page).failed == 0
 
 
-def test_it_needs_nothing_but_the_standard_library():
+def test_one_page_needs_nothing_but_the_standard_library():
     assert re.findall(r"^(?:import|from) (\w+)", SOURCE, re.MULTILINE) == ["math", "random"]
 
 
@@ -89,7 +89,7 @@ SCRIPTS = {sanity: [-20.0, 46.0], more_ops: [24.70408163265306, 138.833819241982
 
 
 @pytest.mark.parametrize("script", [sanity, more_ops, neuron])
-def test_a_script_has_the_numbers_and_gradients_of_the_package(script):
+def test_script_has_the_numbers_and_gradients_of_the_package(script):
     (ours, leaves), (theirs, their_leaves) = script(page.Value), script(Value)
     ours.backward()
     theirs.backward()
@@ -98,14 +98,14 @@ def test_a_script_has_the_numbers_and_gradients_of_the_package(script):
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_the_classics_tests_have_the_numbers_that_everybody_knows(script):
+def test_classics_tests_have_the_numbers_that_everybody_knows(script):
     out, leaves = script(page.Value)
     out.backward()
     assert [out.data, *(v.grad for v in leaves)] == pytest.approx(SCRIPTS[script], rel=1e-12)
 
 
 @pytest.mark.parametrize("script", [sanity, more_ops, neuron])
-def test_one_may_go_back_by_hand_as_in_the_lectures(script):
+def test_one_page_goes_back_by_hand_as_in_the_lectures(script):
     def visit(node):
         if node not in order:
             for operand in node._prev:
@@ -123,7 +123,7 @@ def test_one_may_go_back_by_hand_as_in_the_lectures(script):
     assert [v.grad for v in leaves] == [v.grad for v in same_leaves]
 
 
-def test_the_first_example_of_the_readme_runs_on_it():
+def test_first_example_of_the_readme_runs_on_it():
     example = re.search(r"^>>> from micrograd import Value\n(.*?)\n\n", README, re.DOTALL | re.MULTILINE)[1]
     test = doctest.DocTestParser().get_doctest(example + "\n", {"Value": page.Value}, "README", None, 0)
     assert doctest.DocTestRunner(verbose=False).run(test) == (0, len(test.examples))
@@ -208,7 +208,7 @@ def test_steps_of_training_on_the_moons_leave_the_bits_that_the_package_leaves(a
 # What a page that people start from should not do
 
 
-def test_a_graph_may_be_deep():
+def test_graph_may_be_deep():
     x = y = page.Value(1.0)
     for _ in range(100_000):
         y = y + 1
@@ -224,7 +224,7 @@ def test_tanh_far_out_has_no_slope(a):
     assert (y.data, x.grad) == (math.copysign(1.0, a), 0.0)
 
 
-def test_a_relu_lets_a_nan_through():
+def test_relu_lets_a_nan_through():
     x = page.Value(math.nan)
     y = x.relu()
     y.backward()
@@ -232,6 +232,6 @@ def test_a_relu_lets_a_nan_through():
     assert x.grad == 1.0
 
 
-def test_a_wrong_number_of_inputs_raises():
+def test_wrong_number_of_inputs_raises():
     with pytest.raises(ValueError, match=r"shorter|longer"):
         page.Neuron(3)([1.0, 2.0])

@@ -39,7 +39,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "words", "message"), WRONG)
-def test_a_wrong_option_is_refused(name, words, message, tmp_path, capsys):
+def test_wrong_option_is_refused(name, words, message, tmp_path, capsys):
     out = [] if name == "linear_regression" else ["--out", str(tmp_path)]
     with pytest.raises(SystemExit) as stop:
         demo(name).main([*words.split(), *out])
@@ -49,7 +49,7 @@ def test_a_wrong_option_is_refused(name, words, message, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "option"), [("moons", "--out"), ("digits", "--out"), ("microgpt", "--out"), ("microgpt", "--player")]
 )
-def test_a_folder_that_cannot_be_made_is_said_before_learning(name, option, tmp_path):
+def test_folder_that_cannot_be_made_is_said_before_learning(name, option, tmp_path):
     (tmp_path / "file").write_text("a file")
     with pytest.raises(SystemExit, match=r"(cannot|can) be left in .*file.* Choose (a|another) folder"):
         demo(name).main(["--out", str(tmp_path), option, str(tmp_path / "file" / "page.html")])
@@ -65,6 +65,6 @@ PACKAGES = {
 
 
 @pytest.mark.parametrize(("name", "package"), [(name, each) for name in PACKAGES for each in PACKAGES[name].split()])
-def test_a_missing_package_is_named_with_the_command_that_installs_it(name, package, monkeypatch, capfd):
+def test_missing_package_is_named_with_the_command_that_installs_it(name, package, monkeypatch, capfd):
     monkeypatch.delitem(sys.modules, "microgpt", raising=False)
     check_that_it_names_what_is_missing(DEMOS / f"{name}.py", package, monkeypatch, capfd)

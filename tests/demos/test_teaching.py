@@ -32,7 +32,7 @@ def answers():
     return {int(number): options[number][letter] for number, letter in key.items()}
 
 
-def test_the_key_of_the_inventory_is_what_the_library_computes():
+def test_key_of_the_inventory_is_what_the_library_computes():
     right = answers()
     x = Value(3.0)
     (x * x).backward()
@@ -49,7 +49,7 @@ def test_the_key_of_the_inventory_is_what_the_library_computes():
     assert float(right[9]) == pytest.approx(-Value(0.25).log().data, abs=0.01)
 
 
-def test_the_key_says_a_lesson_and_what_wrong_answers_show():
+def test_key_says_a_lesson_and_what_wrong_answers_show():
     rows = re.findall(r"^\| \d+ \| ([A-D]) \| .* \| \[(\d+)\]\((.*?)\) \| (.+) \|$", INVENTORY, re.MULTILINE)
     assert len(rows) == 10
     for letter, number, path, shows in rows:
@@ -58,7 +58,7 @@ def test_the_key_says_a_lesson_and_what_wrong_answers_show():
 
 
 # ------------------------------------------------------------------------------------------------ machines
-def test_the_lock_file_has_every_package_of_the_lessons_with_its_hash():
+def test_lock_file_has_every_package_of_the_lessons_with_its_hash():
     text = (LESSONS / "requirements.txt").read_text(encoding="utf-8")
     assert "http:" not in text
     assert "https:" not in text
@@ -83,7 +83,7 @@ def test_binder_gets_this_checkout_and_a_python_that_is_new_enough():
 
 
 @pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="no checkout of git")
-def test_the_archive_for_colab_has_what_a_lesson_begins_with(tmp_path):
+def test_archive_for_colab_has_what_a_lesson_begins_with(tmp_path):
     text = (ROOT / "demos" / "README.md").read_text(encoding="utf-8")
     made = re.search(r"`git (archive --prefix=course/) -o (course\.zip) HEAD`", text)
     unpacked, folder = re.search(r"^!unzip -q -o (\S+)\n%cd (\S+)$", text, re.MULTILINE).groups()
@@ -101,7 +101,7 @@ def test_the_archive_for_colab_has_what_a_lesson_begins_with(tmp_path):
 
 
 # ------------------------------------------------------------------------------------------------ licences, conduct
-def test_the_licence_of_texts_is_said_where_people_look():
+def test_licence_of_texts_is_said_where_people_look():
     text = (ROOT / "LICENSE-docs").read_text(encoding="utf-8")
     assert "https://creativecommons.org/licenses/by/4.0/legalcode" in text
     assert "LICENSE-docs" in PROJECT["project"]["license-files"]
@@ -110,7 +110,7 @@ def test_the_licence_of_texts_is_said_where_people_look():
     assert "CC BY" not in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_the_contact_is_a_setting_that_the_code_of_conduct_names():
+def test_contact_is_a_setting_that_the_code_of_conduct_names():
     conduct = (ROOT / "CODE_OF_CONDUCT.md").read_text(encoding="utf-8")
     assert "`contact`" in conduct
     assert "`[tool.micrograd]`" in conduct

@@ -31,7 +31,7 @@ def said(monkeypatch, capsys):
 
 
 # ------------------------------------------------------------------------------------------------ the engines
-def test_there_are_sixty_and_each_changes_one_line_of_the_class():
+def test_engines_are_sixty_and_each_changes_one_line_of_the_class():
     assert len(WRONG) == 60
     first = next(number for number, line in enumerate(LINES, 1) if line == "class Value:")
     last = next(number for number, line in enumerate(LINES, 1) if line.startswith("def as_value"))
@@ -40,7 +40,7 @@ def test_there_are_sixty_and_each_changes_one_line_of_the_class():
         assert wrong.wrong != wrong.right
 
 
-def test_the_right_engine_says_what_the_package_says():
+def test_right_engine_says_what_the_package_says():
     for text, numbers in TESTS:
         assert seen(RIGHT, text, numbers) == seen(engines.engine(), text, numbers)
         assert alike(seen(RIGHT, text, numbers), seen(Value, text, numbers))
@@ -54,7 +54,7 @@ def test_each_engine_is_wrong_on_a_small_expression_and_on_the_tests(number):
     assert any(exposes(WRONG[number], *test) for test in TESTS)
 
 
-def test_no_two_engines_say_the_same_of_all_tests():
+def test_engines_differ_in_what_they_say_of_the_tests():
     says = [[seen(engines.engine_of(wrong), *test) for test in TESTS] for wrong in WRONG]
     twins = [
         (i, j)
@@ -64,7 +64,7 @@ def test_no_two_engines_say_the_same_of_all_tests():
     assert twins == []
 
 
-def test_what_is_found_is_the_smallest():
+def test_witness_that_is_found_is_the_smallest():
     """One operation never exposes a rule that forgets g, since 1 arrives there; and no tree exposes the last one."""
     forgets = [wrong for wrong in WRONG if "forgets g" in wrong.says]
     assert len(forgets) == 8
@@ -76,13 +76,13 @@ def test_what_is_found_is_the_smallest():
     assert size(smallest(early)[0]) == 3
 
 
-def test_a_name_has_one_engine_however_it_is_written_and_names_spread_over_all():
+def test_name_has_one_engine_however_it_is_written_and_names_spread_over_all():
     assert engines.number_of("Ada Lovelace") == engines.number_of(" ada  lovelace")
     assert engines.number_of(17) == engines.number_of(77) == 17
     assert len({engines.number_of(f"student {number}") for number in range(600)}) == 60
 
 
-def test_the_key_names_the_engine_the_line_and_the_expression():
+def test_key_names_the_engine_the_line_and_the_expression():
     command = [sys.executable, str(LESSONS / "wrong_engines.py"), "Blaise", "Kurt", "77"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.startswith("Blaise: 29  line  73  a * (a**2)  at a=2\n      return Value(a**n")
@@ -90,7 +90,7 @@ def test_the_key_names_the_engine_the_line_and_the_expression():
     assert "77: 17  line  64  a * b  at a=2, b=3" in done.stdout
 
 
-def test_a_comparison_names_what_differs(capsys):
+def test_comparison_names_what_differs(capsys):
     engines.compare(11, "a * b", a=2, b=5)
     out = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in out if line.endswith("differs")] == ["d/da", "d/db", "d/da", "d/db"]
@@ -111,7 +111,7 @@ def test_a_comparison_names_what_differs(capsys):
         ("c = -a\nd = c**2\nd", 2),
     ],
 )
-def test_the_size_is_the_number_of_operations_that_are_written(text, operations):
+def test_size_is_the_number_of_operations_that_are_written(text, operations):
     assert size(text) == operations
 
 
@@ -139,7 +139,7 @@ def test_the_size_is_the_number_of_operations_that_are_written(text, operations)
         ("a * 9.0**999", "the right engine cannot compute this"),
     ],
 )
-def test_what_is_no_expression_is_named_and_never_run(text, said):
+def test_text_that_is_no_expression_is_named_and_never_run(text, said):
     with pytest.raises(engines.NoExpression) as caught:
         exposes(WRONG[0], text, {"a": 2.0, "b": 3.0})
     assert said in str(caught.value)
@@ -147,7 +147,7 @@ def test_what_is_no_expression_is_named_and_never_run(text, said):
 
 # ------------------------------------------------------------------------------------------------ answers
 @over_all
-def test_the_right_answers_about_each_engine_are_right(number, said):
+def test_right_answers_about_each_engine_are_right(number, said):
     wrong = WRONG[number]
     assert said("25.3", number, *smallest(wrong)) == "✓ right"
     assert said("25.4", number, wrong.line) == "✓ right"
@@ -155,7 +155,7 @@ def test_the_right_answers_about_each_engine_are_right(number, said):
 
 
 @over_all
-def test_the_right_line_and_an_expression_that_exposes_nothing_are_wrong(number, said):
+def test_right_line_and_an_expression_that_exposes_nothing_are_wrong(number, said):
     wrong = WRONG[number]
     assert "that is how the line reads in the right engine" in said("25.5", number, wrong.right)
     expected = "✓" if wrong.right in (engines.START, engines.KEEP) else "✗ both engines agree"

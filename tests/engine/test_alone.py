@@ -121,7 +121,7 @@ assert (x * 2).requires_grad
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
-def test_the_engine_alone_runs(program: str, tmp_path: Path):
+def test_engine_alone_runs(program: str, tmp_path: Path):
     package = tmp_path / "micrograd"
     shutil.copytree(ENGINE, package / "engine", ignore=shutil.ignore_patterns("__pycache__", "*.pyi"))
     (package / "__init__.py").touch()

@@ -84,7 +84,7 @@ def test_expressions_have_the_classic_numbers(script):
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_walk_by_hand_over_closures_gives_what_backward_gives(script):
+def test_walk_by_hand_over_closures_gives_what_backward_gives(script):
     root, leaves = script(Value)
     root.grad = 1.0
     for node in reversed(topological(root)):
@@ -98,7 +98,7 @@ def test_a_walk_by_hand_over_closures_gives_what_backward_gives(script):
 # Ops from outside, whose derivative is a closure
 
 
-def test_a_method_of_value_may_be_replaced(monkeypatch):
+def test_method_of_value_may_be_replaced(monkeypatch):
     called = []
 
     def tanh(self):
@@ -172,7 +172,7 @@ def draw_dot(root, format="svg", rankdir="LR"):
     return dot
 
 
-def test_the_drawing_cell_draws():
+def test_drawing_cell_draws():
     a = Value(2.0, label="a")
     b = Value(-3.0, label="b")
     c = a * b
@@ -206,14 +206,14 @@ def losses_of(networks):
         yield loss.data
 
 
-def test_a_training_loop_takes_the_classic_path():
+def test_training_loop_takes_the_classic_path():
     ours, classic = list(losses_of(nn)), list(losses_of(page))
     assert ours[0] == classic[0]  # the forward pass in the same order
     assert ours == pytest.approx(classic, rel=1e-12)  # gradients may be summed in another
     assert ours[-1] < ours[0]
 
 
-def test_a_max_margin_loop_runs_as_written():
+def test_max_margin_loop_runs_as_written():
     random.seed(1337)
     xs = [(random.uniform(-1, 1), random.uniform(-1, 1)) for _ in range(12)]
     ys = [1 if x * y > 0 else -1 for x, y in xs]
@@ -270,7 +270,7 @@ def test_modules_written_for_the_classic_package_run_unchanged():
     assert all(p.grad == 0 for p in net.parameters())
 
 
-def test_a_subclass_of_neuron_with_a_constructor_of_its_own_runs():
+def test_subclass_of_neuron_with_a_constructor_of_its_own_runs():
     class Plain(Neuron):
         def __init__(self, nin):
             self.w = [Value(0.5) for _ in range(nin)]

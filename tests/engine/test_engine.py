@@ -46,12 +46,12 @@ def test_data_is_a_plain_float(data):
         assert (type(x.data), x.data) == (float, float(data))
 
 
-def test_a_fresh_value_is_a_leaf_that_requires_a_gradient_and_has_none_yet():
+def test_fresh_value_is_a_leaf_that_requires_a_gradient_and_has_none_yet():
     x = Value(1.0)
     assert (x.grad, x.requires_grad, x.is_leaf, x._prev, x._op, x.label, x.grad_fn) == (0, True, True, (), "", "", None)
 
 
-def test_a_constant_is_a_leaf_that_requires_no_gradient():
+def test_constant_is_a_leaf_that_requires_no_gradient():
     x = Value(1.0, requires_grad=False)
     assert (x.requires_grad, x.is_leaf, x._prev, x.grad_fn) == (False, True, (), None)
 
@@ -79,7 +79,7 @@ def test_any_attribute_may_be_set():
 
 @over_arithmetic
 @pytest.mark.parametrize("other", [3, 3.0, 49, True, Fraction(3, 2), *NUMPYS], ids=repr)
-def test_a_number_may_stand_on_either_side(op, other):
+def test_number_may_stand_on_either_side(op, other):
     x = Value(5.0)  # 5 / 49 is not 5 * 49**-1
     for out, wanted in ((op(x, other), op(5.0, float(other))), (op(other, x), op(float(other), 5.0))):
         assert (type(out), type(out.data), out.data) == (Value, float, wanted)
@@ -91,7 +91,7 @@ def test_operands_are_kept_in_order_and_repeats_too(op):
     assert (op(a, b)._prev, op(b, a)._prev, op(a, a)._prev) == ((a, b), (b, a), (a, a))
 
 
-def test_a_number_among_the_operands_is_a_constant_and_the_same_one_each_time():
+def test_number_among_the_operands_is_a_constant_and_the_same_one_each_time():
     y = 3 - Value(2.0)
     three = y._prev[0]
     assert (three.data, three.requires_grad, three is y._prev[0]) == (3.0, False, True)
@@ -103,7 +103,7 @@ def test_plus_gives_the_value_itself():
 
 
 @pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
-def test_an_in_place_op_rebinds_as_numbers_do(op):
+def test_in_place_op_rebinds_as_numbers_do(op):
     x = Value(2.0)
     y = op(x, 3)
     assert (x.data, x.is_leaf, y._prev[0]) == (2.0, True, x)
@@ -139,7 +139,7 @@ def test_max_and_min_give_one_of_the_values_itself(pick, index: int):
         *[(2.0, number, 8.0) for number in NUMPYS],
     ],
 )
-def test_an_exponent_of_any_real_type_acts_as_its_float(base: float, exponent, out: float):
+def test_exponent_of_any_real_type_acts_as_its_float(base: float, exponent, out: float):
     y = Value(base) ** exponent
     assert type(y.data) is float
     assert y.data == pytest.approx(out, rel=1e-15, nan_ok=True)
@@ -158,7 +158,7 @@ def test_comparisons_are_those_of_the_numbers(op, a: float):
 
 @over_comparisons
 @pytest.mark.parametrize("other", ["1", None, 1j], ids=repr)
-def test_a_value_has_no_order_with_what_is_no_number(op, other):
+def test_value_has_no_order_with_what_is_no_number(op, other):
     with pytest.raises(TypeError, match="not supported between"):
         op(Value(1.0), other)
 
@@ -179,7 +179,7 @@ FORMATS = [lambda x, spec=spec: format(x, spec) for spec in (".3f", "+.2e", "10.
 
 @pytest.mark.parametrize("convert", CONVERSIONS + FORMATS)
 @pytest.mark.parametrize("number", [-2.75, 0.12345, 0.0, -0.0])
-def test_a_value_converts_as_its_number_does(convert, number: float):
+def test_value_converts_as_its_number_does(convert, number: float):
     found, wanted = convert(Value(number, requires_grad=False)), convert(number)
     found = found.data if isinstance(found, Value) else found
     assert (found, type(found)) == (wanted, type(wanted))
@@ -202,12 +202,12 @@ def test_detach_and_constants_of_a_subclass_are_of_the_subclass():
 
 
 @over_arithmetic
-def test_a_subclass_wins_over_value_on_either_side(op):
+def test_subclass_wins_over_value_on_either_side(op):
     a, b = Labelled(2.0), Value(3.0)
     assert type(op(a, b)) is type(op(b, a)) is Labelled
 
 
-def test_an_op_does_not_call_the_constructor_of_a_subclass():
+def test_op_does_not_call_the_constructor_of_a_subclass():
     class Named(Value):
         def __init__(self, name: str, data: float):
             super().__init__(data)
@@ -218,7 +218,7 @@ def test_an_op_does_not_call_the_constructor_of_a_subclass():
     assert x.grad == 3.0
 
 
-def test_a_subclass_that_compares_by_value_is_refused_or_right():
+def test_subclass_that_compares_by_value_is_refused_or_right():
     with suppress(TypeError):
 
         class Equal(Value):
@@ -243,7 +243,7 @@ def test_detach_gives_a_constant_with_the_number_and_no_history():
     assert (d.data, d.requires_grad, d._prev) == (6.0, False, ())
 
 
-def test_what_comes_of_constants_is_a_constant():
+def test_constants_give_constants():
     a, b = Value(2.0, requires_grad=False), Value(3.0, requires_grad=False)
     y = (a * b + 1).tanh()
     assert (y.requires_grad, y._prev) == (False, ())
@@ -318,7 +318,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("code", "error", "words"), WRONG)
-def test_a_wrong_input_raises_the_right_class_and_says_what_to_do(code, error: type[Exception], words: list[str]):
+def test_wrong_input_raises_the_right_class_and_says_what_to_do(code, error: type[Exception], words: list[str]):
     with pytest.raises(error) as caught:
         code()
     assert type(caught.value) is error

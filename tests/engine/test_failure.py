@@ -55,7 +55,7 @@ def bad_closure(error: BaseException) -> Callable[[Value], Value]:
 
 @pytest.mark.parametrize("error", [Boom, KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("bad", [bad_row, bad_hook, bad_closure])
-def test_a_pass_that_fails_leaves_every_grad_as_it_was(bad, error: type[BaseException]):
+def test_pass_that_fails_leaves_every_grad_as_it_was(bad, error: type[BaseException]):
     x, w = Value(3.0), Value(2.0)
     y = x * w
     x.grad, w.grad, y.grad = 1.0, 2.0, 3.0
@@ -94,7 +94,7 @@ class Guarded(Value):
 
 
 @pytest.mark.parametrize("which", range(4))
-def test_an_interrupt_in_the_middle_of_the_commit_undoes_it(which: int):
+def test_interrupt_in_the_middle_of_the_commit_undoes_it(which: int):
     leaves = [Guarded(float(i + 1)) for i in range(4)]
     a, b, c, d = leaves
     y = a * b * c * d
@@ -115,7 +115,7 @@ def test_an_interrupt_in_the_middle_of_the_commit_undoes_it(which: int):
         pytest.param(square, id="closure"),
     ],
 )
-def test_an_interrupt_at_any_line_leaves_all_of_the_pass_or_nothing(op, path: str):
+def test_interrupt_at_any_line_leaves_all_of_the_pass_or_nothing(op, path: str):
     def fresh() -> tuple[Callable, list[Value]]:
         x, w = Value(3.0), Value(2.0)
         y = x * w
@@ -131,7 +131,7 @@ def test_an_interrupt_at_any_line_leaves_all_of_the_pass_or_nothing(op, path: st
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_interrupt_at_any_line_of_grad_changes_no_grad(path: str):
+def test_interrupt_at_any_line_of_grad_changes_no_grad(path: str):
     def fresh() -> tuple[Callable, list[Value]]:
         x, w = Value(3.0), Value(2.0)
         y = x * w
@@ -159,7 +159,7 @@ def test_after_an_interrupt_at_any_line_a_retry_is_right(path: str):
             assert (x.grad, w.grad, y.grad) == (2.0 + 12.0, 3.0 + 9.0, 4.0)
 
 
-def test_an_interrupt_while_a_mode_is_entered_leaves_the_one_around_it_on():
+def test_interrupt_while_a_mode_is_entered_leaves_the_one_around_it_on():
     """A signal that is found as a function begins, which is before its first line."""
 
     def trace(frame, *_):
@@ -177,13 +177,13 @@ def test_an_interrupt_while_a_mode_is_entered_leaves_the_one_around_it_on():
         assert not (Value(3.0) * 2).requires_grad
 
 
-def test_a_mode_that_was_interrupted_before_it_was_counted_is_not_discounted():
+def test_mode_that_was_interrupted_before_it_was_counted_is_not_discounted():
     before = len(modes_on)
     State.__new__(State)  # gone at once
     assert len(modes_on) == before
 
 
-def test_a_pass_that_finds_no_number_in_a_grad_adds_to_none():
+def test_pass_that_finds_no_number_in_a_grad_adds_to_none():
     x, y = Value(2.0), Value(3.0)
     z = x * y
     x.grad, y.grad = 1.0, "no number"
@@ -234,14 +234,14 @@ print(interrupted)
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no setitimer")
 @pytest.mark.parametrize("hooked", [False, True])
-def test_a_real_signal_at_any_time_leaves_all_of_the_pass_or_nothing(hooked: bool):
+def test_real_signal_at_any_time_leaves_all_of_the_pass_or_nothing(hooked: bool):
     command = [sys.executable, "-c", BY_A_TIMER.replace("HOOKED", str(hooked))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 20
 
 
-def test_nothing_that_python_3_13_leaves_uncovered_is_inside_a_lock_or_a_mode():
+def test_locks_and_modes_hold_nothing_that_python_3_13_leaves_uncovered():
     """A Ctrl-C that comes as a comprehension's `if` skips an element leaves CPython 3.13's `with` without its exit."""
     found = [
         f"{path.relative_to(PACKAGE)}:{part.lineno}"

@@ -105,14 +105,14 @@ def test_backward_with_create_graph_leaves_nodes_in_grad(kind: Callable):
     assert grad(x.grad, x) == (18.0,)
 
 
-def test_a_fresh_grad_adds_no_node_to_what_create_graph_leaves():
+def test_fresh_grad_adds_no_node_to_what_create_graph_leaves():
     x = Value(3.0)
     y = x**3
     y.backward(create_graph=True)
     assert x.grad._op == grad(y, x, create_graph=True)[0]._op
 
 
-def test_an_ordinary_pass_after_one_with_create_graph_grows_no_graph():
+def test_ordinary_pass_after_one_with_create_graph_grows_no_graph():
     x = Value(3.0)
     (x**3).backward(create_graph=True)
     (x * 2).backward()
@@ -166,7 +166,7 @@ def shared(kind: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @over_kinds
-def test_a_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kind: Callable):
+def test_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kind: Callable):
     x, w, h, second = shared(kind)
     assert grad(second, [w], retain_graph=True) == (9.0,)
     assert grad(h * w, [w, h], retain_graph=True) == (9.0, 5.0)
@@ -176,7 +176,7 @@ def test_a_branch_that_was_let_go_is_no_hindrance_where_it_is_not_on_the_way(kin
 
 
 @over_kinds
-def test_a_way_through_a_branch_that_was_let_go_raises_even_where_there_is_another(kind: Callable):
+def test_way_through_a_branch_that_was_let_go_raises_even_where_there_is_another(kind: Callable):
     x, w, h, second = shared(kind)
     for output, inputs in ((second + x, [x]), (second, [h, x]), (h * 2 * w, [w, x])):
         with pytest.raises(RuntimeError, match="released by an earlier backward pass"):
@@ -198,7 +198,7 @@ def test_backward_to_an_input_behind_a_branch_that_was_let_go_raises_as_grad_doe
 
 
 @pytest.mark.parametrize("passes", [lambda x: x + 1, lambda x: -x.sum(), lambda x: x.reshape(2, 1).mean(0)])
-def test_a_graph_that_saved_nothing_is_not_let_go(passes: Any):
+def test_graph_that_saved_nothing_is_not_let_go(passes: Any):
     x = micrograd.Tensor([1.0, 2.0], requires_grad=True)
     y = passes(x).sum()
     y.backward()
@@ -230,7 +230,7 @@ def test_derivatives_of_functions_of_many_numbers():
     assert [w.grad for w in ws] == [2 * x for x in xs]
 
 
-def test_a_pass_to_inputs_that_are_apart_takes_them_as_independent():
+def test_pass_to_inputs_that_are_apart_takes_them_as_independent():
     x = Value(3.0)
     y = x * x
     assert run_pass([x * y], [1.0], inputs=[x, y], stop=True)[1] == {x: 9.0, y: 3.0}

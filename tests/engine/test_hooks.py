@@ -29,7 +29,7 @@ def test_hook_sees_the_complete_gradient_of_this_pass_alone(kind: Callable, plac
 
 @over_kinds
 @pytest.mark.parametrize("place", ["leaf", "inner", "root"])
-def test_what_a_hook_returns_replaces_the_gradient(kind: Callable, place: str):
+def test_hook_s_result_replaces_the_gradient(kind: Callable, place: str):
     x = kind(3.0)
     y = x * 2
     z = y * 5
@@ -136,7 +136,7 @@ def test_hook_may_return_a_value_in_an_ordinary_pass():
     assert (x.grad, type(x.grad)) == (20.0, float)
 
 
-def test_a_hook_or_a_mode_elsewhere_leaves_a_compiled_pass_its_short_way(monkeypatch: pytest.MonkeyPatch):
+def test_hook_or_a_mode_elsewhere_leaves_a_compiled_pass_its_short_way(monkeypatch: pytest.MonkeyPatch):
     bystander, seen = Value(1.0), []
     handle = bystander.register_hook(seen.append)
     entered, done = threading.Event(), threading.Event()

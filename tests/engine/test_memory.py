@@ -32,7 +32,7 @@ def long_chain() -> float:
     return x.grad
 
 
-def test_a_chain_of_a_million_nodes_works_even_with_the_small_stack_of_a_thread():
+def test_chain_of_a_million_nodes_works_even_with_the_small_stack_of_a_thread():
     assert sys.getrecursionlimit() < MILLION
     found = []
     thread = threading.Thread(target=lambda: found.append(long_chain()), daemon=True)
@@ -41,7 +41,7 @@ def test_a_chain_of_a_million_nodes_works_even_with_the_small_stack_of_a_thread(
     assert found == [1.0]
 
 
-def test_a_long_chain_of_hand_written_closures_works_too():
+def test_long_chain_of_hand_written_closures_works_too():
     x = y = Value(0.0)  # whose square is 0, and the square's slope too: so we add a path on which 1 comes back
     for _ in range(20_000):
         y = square(y) + x
@@ -107,7 +107,7 @@ def test_nodes_die_by_reference_count(kind: Callable, use: Callable, without_col
     assert [ref() for ref in watched] == [None] * 4
 
 
-def test_a_parameter_does_not_keep_the_graphs_that_it_was_used_in(without_collector):
+def test_parameter_does_not_keep_the_graphs_that_it_was_used_in(without_collector):
     x = Value(0.5)
     refs = [weakref.ref(and_backward(x)) for _ in range(3)]
     assert [ref() for ref in refs] == [None] * 3
@@ -143,7 +143,7 @@ def test_every_cache_that_takes_arguments_has_a_bound(name):
     assert [x.__qualname__ for x in asked if x.cache_parameters()["maxsize"] is None] == []
 
 
-def test_the_collector_is_paused_and_comes_back_once_it_is_wanted_again():
+def test_collector_is_paused_and_comes_back_once_it_is_wanted_again():
     with collector.without_collector():
         with collector.without_collector():
             pass

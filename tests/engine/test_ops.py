@@ -70,7 +70,7 @@ def test_every_method_that_makes_a_value_stands_in_the_list():
     assert methods - no_ops <= {op.name.split(":")[0] for op in OPS}
 
 
-def test_no_op_stands_in_the_list_twice():
+def test_ops_stand_in_the_list_once():
     assert len({op.name for op in OPS}) == len(OPS)
 
 
@@ -103,7 +103,7 @@ def test_higher_derivatives_and_mixed_partials_agree_with_mpmath(op: Op, order: 
             assert derivative(op, point, along) == pytest.approx(wanted, rel=1e-10, abs=1e-12), (point, along)
 
 
-def test_a_rule_that_is_right_on_numbers_and_frozen_in_higher_orders_is_caught(monkeypatch):
+def test_rule_that_is_right_on_numbers_and_frozen_in_higher_orders_is_caught(monkeypatch):
     op = next(op for op in OPS if op.name == "tanh")
     plant(monkeypatch, ops.tanh, "to_a", lambda g, out, a: g * (1 - getattr(out, "data", out) ** 2))
     assert first_derivatives(op, (0.5,)) == pytest.approx([true_derivative(op, (0.5,), (0,))])
@@ -127,13 +127,13 @@ def test_derivatives_keep_twelve_digits_in_the_tails(name: str):
 
 @over_paths
 @over_ops
-def test_an_ordinary_pass_and_one_that_records_give_the_same_bits(op: Op):
+def test_ordinary_pass_and_one_that_records_give_the_same_bits(op: Op):
     for point in op.points(5):
         assert first_derivatives(op, point) == [derivative(op, point, (i,)) for i in range(len(point))]
 
 
 @pytest.mark.parametrize("op", [op for op in BINARY if op.name not in ("maximum", "minimum")], ids=str)
-def test_a_number_may_stand_on_either_side(op: Op):
+def test_number_may_stand_on_either_side(op: Op):
     for a, b in op.points(3):
         x, y = Value(a), Value(b)
         left, right = op.call(a, y), op.call(x, b)
@@ -144,7 +144,7 @@ def test_a_number_may_stand_on_either_side(op: Op):
 
 
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
-def test_the_other_operand_of_maximum_and_minimum_may_be_a_number(name: str):
+def test_other_operand_of_maximum_and_minimum_may_be_a_number(name: str):
     x = Value(2.0)
     assert getattr(x, name)(3).data == getattr(x, name)(Value(3.0)).data
 
@@ -176,7 +176,7 @@ DELIBERATE = {
 
 
 @with_torch
-def test_the_edges_agree_with_pytorch(torch, op: Op):
+def test_edges_agree_with_pytorch(torch, op: Op):
     for point in itertools.product(NASTY, repeat=len(op.domain)):
         if any(repr(x) == repr(other) for x in point for other in DELIBERATE.get(op.name, ())):
             continue
@@ -189,7 +189,7 @@ def test_the_edges_agree_with_pytorch(torch, op: Op):
 
 
 @pytest.mark.parametrize("b", [-2.0, -4.0])
-def test_a_negative_even_power_of_minus_zero_rises_to_infinity(b: float):
+def test_negative_even_power_of_minus_zero_rises_to_infinity(b: float):
     x = Value(-0.0)
     (x ** Value(b)).backward()
     assert x.grad == inf
@@ -201,7 +201,7 @@ def test_a_negative_even_power_of_minus_zero_rises_to_infinity(b: float):
 
 @over_paths
 @pytest.mark.parametrize("op", [op for op in OPS if op.edges], ids=str)
-def test_the_edges_are_as_ieee_has_them(op: Op):
+def test_edges_are_as_ieee_has_them(op: Op):
     found = [(point, op.call(*map(Value, point)).data, first_derivatives(op, point)) for point, _, _ in op.edges]
     assert found == [(point, close(out), close(list(slopes))) for point, out, slopes in op.edges]
 
@@ -226,13 +226,13 @@ def test_numbers_and_arrays_agree_at_the_edges(op: Op):
 
 @over_paths
 @over_ops
-def test_no_input_and_no_gradient_makes_an_op_raise(op: Op):
+def test_ops_raise_for_no_input_and_no_gradient(op: Op):
     for g, point in itertools.product([1.0, 0.0, inf, nan], itertools.product(NASTY, repeat=len(op.domain))):
         assert {type(x) for x in first_derivatives(op, point, g)} <= {float, int}, (g, point)
 
 
 @over_ops
-def test_no_input_makes_a_higher_derivative_raise(op: Op):
+def test_higher_derivatives_raise_for_no_input(op: Op):
     nasty = NASTY if len(op.domain) == 1 else NASTY[::2]
     for point in itertools.product(nasty, repeat=len(op.domain)):
         for along in itertools.product(range(len(point)), repeat=2):
@@ -250,19 +250,19 @@ def test_all_derivatives_of_a_power_are_right_at_zero(n: int):
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.name in ("relu", "leaky_relu", "abs")], ids=str)
-def test_the_second_derivative_at_a_kink_is_zero(op: Op):
+def test_second_derivative_at_a_kink_is_zero(op: Op):
     assert derivative(op, (0.0,), (0, 0)) == 0.0
 
 
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
-def test_the_operand_that_was_not_picked_gets_nothing_of_an_infinite_gradient(name: str):
+def test_operand_that_was_not_picked_gets_nothing_of_an_infinite_gradient(name: str):
     x, y = Value(1.0), Value(2.0)
     getattr(x, name)(y).backward(inf)
     assert sorted([x.grad, y.grad]) == [0.0, inf]
 
 
 @over_paths
-def test_an_overflow_or_a_division_by_zero_in_the_middle_of_a_pass_still_reaches_the_leaves():
+def test_overflow_or_a_division_by_zero_in_the_middle_of_a_pass_still_reaches_the_leaves():
     x, y, zero = Value(800.0), Value(2.0), Value(0.0)
     (x.exp() * y + y / zero).backward()
     assert (x.grad, y.grad, zero.grad) == (inf, inf, -inf)
@@ -272,7 +272,7 @@ def test_an_overflow_or_a_division_by_zero_in_the_middle_of_a_pass_still_reaches
 # The table
 
 
-def test_a_row_may_be_called_on_numbers():
+def test_row_may_be_called_on_numbers():
     assert (ops.exp(0.0), ops.div(1.0, 0.0), ops.mul(2, 3)) == (1.0, inf, 6)
 
 
@@ -307,7 +307,7 @@ def test_each_op_is_one_node_and_stays_in_a_subclass(op: Op):
         (lambda a: a.maximum(0), "maximum", "Maximum"),
     ],
 )
-def test_an_op_has_the_name_that_the_classic_draws_and_a_grad_fn_as_in_pytorch(make, name: str, function: str):
+def test_op_has_the_name_that_the_classic_draws_and_a_grad_fn_as_in_pytorch(make, name: str, function: str):
     y = make(Value(2.0))
     assert (y._op, y.grad_fn.name(), repr(y.grad_fn)) == (name, f"{function}Backward0", f"<{function}Backward0>")
 

@@ -55,7 +55,7 @@ def test_derivatives_of_any_order_are_those_of_a_value(name, row):
     assert derivatives(Tenfold, row) == derivatives(Value, row)
 
 
-def test_an_operator_that_is_redefined_is_used_where_the_user_writes_it():
+def test_operator_that_is_redefined_is_used_where_the_user_writes_it():
     class Times(Value):
         def __mul__(self, other: Any) -> Any:
             return ops.mul(ops.mul(self, other), 10.0)
@@ -67,7 +67,7 @@ def test_an_operator_that_is_redefined_is_used_where_the_user_writes_it():
 
 
 @pytest.mark.parametrize(("data", "wanted"), [(0.0, -math.inf), (1e-200, -math.inf)])
-def test_the_edges_of_ieee_754_are_those_of_a_value(data: float, wanted: float):
+def test_edges_of_ieee_754_are_those_of_a_value(data: float, wanted: float):
     x = Tenfold(data)
     ops.div(1.0, x).backward()
     assert x.grad == wanted
@@ -80,7 +80,7 @@ def test_gradients_of_several_passes_are_added_as_values_are():
     assert x.grad.data == 12.0
 
 
-def test_the_same_holds_for_tensors():
+def test_same_holds_for_tensors():
     class Tenfolds(micrograd.Tensor):
         def __rmul__(self, other: Any) -> Any:
             return 10 * (other * micrograd.Tensor(self.data))

@@ -92,7 +92,7 @@ def test_inner_grads_are_those_of_one_whole_pass():
     assert x.grad == 2 * (10.0 + 7.0) * PASSES
 
 
-def test_a_hook_runs_once_for_each_pass():
+def test_hook_runs_once_for_each_pass():
     x = Value(3.0)
     seen = []
     x.register_hook(seen.append)
@@ -123,7 +123,7 @@ def test_second_order_passes_may_share_a_graph_too():
     assert at_once(*[second] * THREADS) == [18.0] * THREADS
 
 
-def test_a_pass_that_waits_in_vain_for_its_turn_says_why(monkeypatch):
+def test_pass_that_waits_in_vain_for_its_turn_says_why(monkeypatch):
     monkeypatch.setattr(walk, "turn", turn_within(0.3))
     x, inside, done = Value(3.0), threading.Event(), threading.Event()
     y = Value(9.0, (x,), "waits")
@@ -142,7 +142,7 @@ def test_a_pass_that_waits_in_vain_for_its_turn_says_why(monkeypatch):
     assert x.grad == 2.0
 
 
-def test_an_error_of_a_hook_that_met_a_timeout_of_its_own_arrives():
+def test_error_of_a_hook_that_met_a_timeout_of_its_own_arrives():
     def hook(g: float) -> None:
         try:
             raise TimeoutError("of the hook")

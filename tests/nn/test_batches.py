@@ -38,7 +38,7 @@ def test_batches_of_tensors_are_tensors():
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])
-def test_the_shares_of_all_workers_make_up_each_batch(workers):
+def test_shares_of_all_workers_make_up_each_batch(workers):
     samples = np.arange(23)
 
     def of(share):

@@ -90,7 +90,7 @@ def test_single_precision_stays_single(call, shape, weight_shape):
     assert {out.dtype, given[0].grad.dtype} == {np.dtype(np.float32)}
 
 
-def test_the_first_of_those_that_tie_gets_the_gradient_as_in_pytorch():
+def test_first_of_those_that_tie_gets_the_gradient_as_in_pytorch():
     torch = pytest.importorskip("torch")
     x = np.array([[[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]])
     ours, theirs = Tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
@@ -115,7 +115,7 @@ def test_windows_are_a_view_and_their_adjoint_adds_up(size):
         assert gradcheck(lambda x: record(arrays.windows(size, stride, dilation), x) ** 2, x, order=2)  # noqa: B023
 
 
-def test_a_write_to_a_picture_that_windows_look_at_is_told():
+def test_write_to_a_picture_that_windows_look_at_is_told():
     x = Tensor(np.ones((1, 3, 3)), requires_grad=True) * 1
     loss = (F.avg_pool2d(x, 2) ** 2).sum() + (x * x).sum()
     x.detach()[:] = 5.0
@@ -160,7 +160,7 @@ SHORTER = {"Flatten", "GELU", "LayerNorm1d", "BatchNorm1d", "MaxPool2d", "AvgPoo
 
 
 @pytest.mark.parametrize(("make", "shape"), LAYERS.values(), ids=LAYERS)
-def test_a_layer_is_that_of_pytorch_with_the_same_names_shapes_and_repr(make, shape):
+def test_layer_is_that_of_pytorch_with_the_same_names_shapes_and_repr(make, shape):
     torch = pytest.importorskip("torch")
     words = {"LayerNorm1d": torch.nn.LayerNorm, "GELU": partial(torch.nn.GELU, approximate="tanh")}
     ours, theirs = make(nn), make(SimpleNamespace(**(vars(torch.nn) | words))).double()
@@ -182,7 +182,7 @@ def test_a_layer_is_that_of_pytorch_with_the_same_names_shapes_and_repr(make, sh
         assert repr(ours) == repr(theirs)
 
 
-def test_the_initial_weights_fill_pytorchs_bounds():
+def test_initial_weights_fill_pytorchs_bounds():
     conv = nn.Conv2d(4, 500, (3, 3), groups=2, rng=np.random.default_rng(0))
     for p in conv.parameters():
         assert 0.99 / np.sqrt(18) < abs(p.detach().numpy()).max() <= 1 / np.sqrt(18)

@@ -26,7 +26,7 @@ def rng():
 # Parameter, and how a module finds what it holds
 
 
-def test_a_parameter_requires_a_gradient_and_what_is_computed_from_it_is_a_plain_tensor():
+def test_parameter_requires_a_gradient_and_what_is_computed_from_it_is_a_plain_tensor():
     w = nn.Parameter([1.0, 2.0])
     assert w.requires_grad
     assert w.is_leaf
@@ -35,7 +35,7 @@ def test_a_parameter_requires_a_gradient_and_what_is_computed_from_it_is_a_plain
     assert repr(w) == "Parameter([1., 2.], requires_grad=True)"
 
 
-def test_a_parameter_of_integers_is_refused():
+def test_parameter_of_integers_is_refused():
     with pytest.raises(RuntimeError, match="int64"):
         nn.Parameter([1, 2])
 
@@ -68,7 +68,7 @@ def test_train_and_eval_reach_every_module_below():
     assert [m.training for m in model.train().modules()] == [True] * 4
 
 
-def test_a_repr_shows_the_tree():
+def test_repr_shows_the_tree():
     class Net(nn.Module):
         def __init__(self):
             self.body = nn.Sequential(nn.Linear(2, 3, bias=False), nn.Sequential(nn.Dropout(0.1)))
@@ -132,7 +132,7 @@ def test_taking_a_state_leaves_a_graph_and_shared_memory_alone(rng):
     assert linear.weight.tolist()[0][0] == 5.0
 
 
-def test_a_state_is_loaded_in_place_so_that_what_shares_the_memory_follows(rng):
+def test_state_is_loaded_in_place_so_that_what_shares_the_memory_follows(rng):
     linear = nn.Linear(2, 1, rng=rng)
     same = linear.weight.detach()
     linear.load_state_dict({"weight": [[5.0, 6.0]], "bias": [0.0]})
@@ -144,7 +144,7 @@ def test_a_state_is_loaded_in_place_so_that_what_shares_the_memory_follows(rng):
 # Linear
 
 
-def test_the_initial_weights_are_within_pytorchs_bounds_and_fill_them(rng):
+def test_initial_weights_are_within_pytorchs_bounds_and_fill_them(rng):
     linear = nn.Linear(16, 1000, rng=rng)
     for p in (linear.weight, linear.bias):
         values = p.detach().data
@@ -154,7 +154,7 @@ def test_the_initial_weights_are_within_pytorchs_bounds_and_fill_them(rng):
         assert abs(values.mean()) < 0.02
 
 
-def test_the_weights_follow_the_seed_of_the_package_or_the_generator_given():
+def test_weights_follow_the_seed_of_the_package_or_the_generator_given():
     manual_seed(3)
     first = nn.Linear(2, 2).weight.tolist()
     manual_seed(3)
@@ -163,7 +163,7 @@ def test_the_weights_follow_the_seed_of_the_package_or_the_generator_given():
     assert a == b != first
 
 
-def test_a_dtype_is_kept_from_the_inputs_to_the_gradients():
+def test_dtype_is_kept_from_the_inputs_to_the_gradients():
     model = nn.Sequential(
         nn.Linear(3, 4, dtype=np.float32), nn.BatchNorm1d(4, dtype=np.float32), nn.Dropout(),
         nn.LayerNorm1d(4, dtype=np.float32), nn.GELU(),
@@ -190,7 +190,7 @@ def test_without_a_bias_there_is_none():
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", "gelu"])
-def test_the_same_network_as_scalars_and_as_arrays_gives_the_same_numbers_and_gradients(activation, rng):
+def test_same_network_as_scalars_and_as_arrays_gives_the_same_numbers_and_gradients(activation, rng):
     scalars = nn.MLP(3, [5, 2], activation=activation, rng=random.Random(1))
     between = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}[activation]()
     first, second = (nn.Linear.from_neurons(layer) for layer in scalars.layers)
@@ -206,7 +206,7 @@ def test_the_same_network_as_scalars_and_as_arrays_gives_the_same_numbers_and_gr
         assert linear.bias.grad == pytest.approx(np.array([neuron.b.grad for neuron in layer.neurons]), rel=1e-12)
 
 
-def test_there_and_back_from_neurons_changes_no_bit_and_draws_no_number(rng):
+def test_layers_from_neurons_and_back_keep_every_bit_and_draw_no_number(rng):
     linear = nn.Linear(3, 2, rng=rng)
     before, drawn = random.getstate(), copy.deepcopy(rng.bit_generator.state)
     layer = linear.to_neurons(nonlin=True, activation="tanh")
@@ -217,7 +217,7 @@ def test_there_and_back_from_neurons_changes_no_bit_and_draws_no_number(rng):
     assert [v.data for v in layer([1.0, 2.0, 3.0])] == pytest.approx(twin([1.0, 2.0, 3.0]).tanh().tolist(), rel=1e-12)
 
 
-def test_a_linear_without_a_bias_becomes_neurons_with_a_bias_of_zero():
+def test_linear_without_a_bias_becomes_neurons_with_a_bias_of_zero():
     assert [neuron.b.data for neuron in nn.Linear(2, 2, bias=False).to_neurons().neurons] == [0.0, 0.0]
 
 
@@ -290,7 +290,7 @@ def test_dropout_follows_the_seed_of_the_package():
     assert nn.Dropout()(np.ones(20)).tolist() == first
 
 
-def test_an_embedding_adds_up_the_gradients_of_what_is_looked_up_twice(rng):
+def test_embedding_adds_up_the_gradients_of_what_is_looked_up_twice(rng):
     table = nn.Embedding(4, 2, rng=rng)
     out = table([[1, 2], [1, 1]])
     assert out.shape == (2, 2, 2)
@@ -304,14 +304,14 @@ def test_flatten_keeps_the_samples_even_where_there_are_none():
     assert nn.Flatten()(np.zeros(5)).shape == (5, 1)
 
 
-def test_a_sequential_takes_functions_and_can_be_walked():
+def test_sequential_takes_functions_and_can_be_walked():
     model = nn.Sequential(lambda x: x * 2, nn.ReLU())
     assert model(Tensor([-1.0, 1.0])).tolist() == [0.0, 2.0]
     assert len(model) == 2
     assert list(model) == [model[0], model[1]]
 
 
-def test_a_subclass_of_sequential_may_hold_more():
+def test_subclass_of_sequential_may_hold_more():
     class Scaled(nn.Sequential):
         def __init__(self, *layers):
             super().__init__(*layers)
@@ -353,6 +353,6 @@ def test_wrong_uses_are_told_what_is_wrong(wrong, error, message):
         wrong()
 
 
-def test_a_repr_of_a_pooling_has_pytorchs_settings():
+def test_repr_of_a_pooling_has_pytorchs_settings():
     assert repr(nn.MaxPool2d(2)) == "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1)"
     assert repr(nn.AvgPool2d(3, 1)) == "AvgPool2d(kernel_size=3, stride=1, padding=0)"

@@ -18,14 +18,14 @@ def tensors(*shapes, dtype=np.float64, requires_grad=True):
 
 
 @pytest.mark.parametrize("rows", [(4,), (2, 4), ()])
-def test_it_is_one_node_and_without_a_bias_none_is_missed(rows):
+def test_linear_is_one_node_with_a_bias_or_without(rows):
     x, w, b = tensors((*rows, 3), (2, 3), (2,))
     assert repr(linear(x, w, b).grad_fn) == "<LinearBackward0>"
     assert [n is t for n, t in zip(linear(x, w, b)._prev, (x, w, b), strict=True)] == [True] * 3
     np.testing.assert_allclose(linear(x, w).data, x.data @ w.data.T)
 
 
-def test_no_gradient_is_computed_for_inputs_that_want_none(monkeypatch):
+def test_linear_computes_no_gradient_for_inputs_that_want_none(monkeypatch):
     x, w, b = *tensors((4, 3), requires_grad=False), *tensors((2, 3), (2,))
     out = linear(x, w, b)
     called = []
@@ -37,12 +37,12 @@ def test_no_gradient_is_computed_for_inputs_that_want_none(monkeypatch):
     assert x.grad is None
 
 
-def test_a_bias_of_a_wider_dtype_widens_the_result():
+def test_bias_of_a_wider_dtype_widens_the_result():
     (x, w), (b,) = tensors((4, 3), (2, 3), dtype=np.float32), tensors((2,))
     assert linear(x, w, b).dtype == np.float64
 
 
-def test_what_is_no_tensor_becomes_one():
+def test_linear_turns_arrays_into_tensors():
     assert linear([[1.0, 2.0]], [[3.0, 4.0]], [0.5]).tolist() == [[11.5]]
 
 
@@ -53,7 +53,7 @@ def test_shapes_that_do_not_fit_are_shown():
     assert caught.value.__notes__ == ["in 'linear' of shapes (4, 3) and (2, 5) and (2,)"]
 
 
-def test_a_weight_that_was_written_to_is_noticed():
+def test_weight_that_was_written_to_is_noticed():
     x, w, b = tensors((4, 3), (2, 3), (2,))
     h = x * 1
     loss = linear(h, w, b).sum()
@@ -64,7 +64,7 @@ def test_a_weight_that_was_written_to_is_noticed():
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("size", [100, 100_000])
-def test_the_gate_lets_pass_where_the_second_is_not_0_or_less_whatever_the_first_is(dtype, size):
+def test_gate_lets_pass_where_the_second_is_not_0_or_less_whatever_the_first_is(dtype, size):
     a, b = RNG.normal(size=size).astype(dtype), RNG.normal(size=size).astype(dtype)
     for array, special in ((a, (np.inf, -np.inf, np.nan, -0.0)), (b, (np.inf, -np.inf, np.nan, 0.0, -0.0))):
         array[: 10 * len(special)] = RNG.permutation(np.repeat(special, 10))
@@ -75,13 +75,13 @@ def test_the_gate_lets_pass_where_the_second_is_not_0_or_less_whatever_the_first
     assert (np.signbit(out) == np.signbit(expected)).all()
 
 
-def test_the_gate_takes_views_with_steps_of_any_size_and_sign():
+def test_gate_takes_views_with_steps_of_any_size_and_sign():
     a, b = RNG.normal(size=(300, 200)), RNG.normal(size=(200, 300))
     np.testing.assert_array_equal(gate(a[::-1], b.T), np.where(b.T <= 0, 0, a[::-1]))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_weight_and_its_gradient_stand_in_memory_alike_compiled_too(dtype):
+def test_weight_and_its_gradient_stand_in_memory_alike_compiled_too(dtype):
     """Both column by column, so that an update goes through both in order."""
     layer = Linear(5, 3, dtype=dtype)
     x = np.ones((4, 5), dtype)
@@ -95,7 +95,7 @@ def test_a_weight_and_its_gradient_stand_in_memory_alike_compiled_too(dtype):
     assert (layer.weight.grad == eager).all()
 
 
-def test_a_weight_keeps_its_place_in_memory_when_it_is_assigned_loaded_or_copied():
+def test_weight_keeps_its_place_in_memory_when_it_is_assigned_loaded_or_copied():
     layer = Linear(5, 3)
     layer.weight.data = layer.weight.data.copy(order="C") * 2
     assert layer.weight.data.flags.f_contiguous
@@ -108,7 +108,7 @@ def test_a_weight_keeps_its_place_in_memory_when_it_is_assigned_loaded_or_copied
     y.backward()
 
 
-def test_a_weight_that_is_a_vector_or_a_bias_that_is_a_number_is_composed():
+def test_weight_that_is_a_vector_or_a_bias_that_is_a_number_is_composed():
     x, w, b = Tensor([1.0, 2.0]), Tensor([3.0, 4.0], requires_grad=True), Tensor(0.5, requires_grad=True)
     out = linear(x, w, b)
     assert out.item() == 11.5

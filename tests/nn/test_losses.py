@@ -83,7 +83,7 @@ def test_cross_entropy_is_right_where_exp_would_overflow_and_its_gradient_is_sof
 
 
 @pytest.mark.parametrize("xs", LOGITS)
-def test_the_second_derivative_of_cross_entropy_is_that_of_softmax(xs):
+def test_second_derivative_of_cross_entropy_is_that_of_softmax(xs):
     logits, p = values(xs), exact_softmax(xs)
     slopes = grad(F.cross_entropy(logits, 1), logits, create_graph=True)
     for i, slope in enumerate(slopes):
@@ -91,7 +91,7 @@ def test_the_second_derivative_of_cross_entropy_is_that_of_softmax(xs):
         assert row == pytest.approx([float(p[i] * ((i == j) - p[j])) for j in range(3)], rel=1e-11, abs=1e-15)
 
 
-def test_the_second_derivative_is_right_in_a_tie_for_the_greatest():
+def test_second_derivative_is_right_in_a_tie_for_the_greatest():
     x, y = values([2.0, 2.0])
     (slope,) = grad(F.logsumexp([x, y]), x, create_graph=True)
     assert grad(slope, [x, y]) == pytest.approx((0.25, -0.25), rel=1e-14)
@@ -126,14 +126,14 @@ def test_logsumexp_of_infinities_is_what_ieee_says(kind, xs, expected):
 
 
 @both
-def test_a_masked_logit_gets_no_probability_and_no_gradient(kind):
+def test_masked_logit_gets_no_probability_and_no_gradient(kind):
     logits = kind([1.0, -math.inf, 2.0])
     F.cross_entropy(logits, 0).backward()
     assert grads(logits)[1] == 0.0
     assert math.isfinite(grads(logits)[0])
 
 
-def test_a_batch_is_the_mean_or_the_sum_of_its_samples_or_a_list_of_their_losses():
+def test_batch_is_the_mean_or_the_sum_of_its_samples_or_a_list_of_their_losses():
     rows, targets = [values(xs) for xs in LOGITS], [0, 1, 2, 0, 1]
     alone = [F.cross_entropy(row, t).data for row, t in zip(rows, targets, strict=True)]
     assert F.cross_entropy(rows, tuple(targets)).data == pytest.approx(sum(alone) / 5, rel=1e-14)
@@ -171,7 +171,7 @@ def test_cross_entropy_and_hinge_are_one_node():
     assert F.hinge(scores, targets)._prev == (scores, targets)
 
 
-def test_one_sample_needs_no_batch_and_more_axes_are_more_samples():
+def test_losses_take_one_sample_without_a_batch_and_more_axes_as_more_samples():
     one = F.cross_entropy(Tensor(np.array(LOGITS[0])), 2)
     assert one.item() == pytest.approx(F.cross_entropy(LOGITS[0], 2).data, rel=1e-14)
     rows = np.random.default_rng(0).standard_normal((2, 3, 4))
@@ -196,7 +196,7 @@ def test_softmax_loss_is_cross_entropy_as_a_module():
     assert nn.SoftmaxLoss("sum")(logits, [0] * 5).item() == F.cross_entropy(logits, [0] * 5, "sum").item()
 
 
-def test_a_loss_of_halves_that_add_up_to_more_than_a_half_can_hold_has_a_mean():
+def test_loss_of_halves_that_add_up_to_more_than_a_half_can_hold_has_a_mean():
     assert F.hinge(leaf(np.full(10_000, -9.0), np.float16), np.ones(10_000)).item() == 10.0
 
 
@@ -209,7 +209,7 @@ OF_SCORES = {
 
 @pytest.mark.parametrize("name", OF_SCORES)
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_a_loss_of_a_tensor_is_that_of_a_list_of_values(name, reduction):
+def test_loss_of_a_tensor_is_that_of_a_list_of_values(name, reduction):
     loss, targets = OF_SCORES[name]
     array, values = leaf(SCORES), [Value(x) for x in SCORES]
     of_array, of_values = loss(array, targets, reduction), loss(values, targets, reduction)
@@ -246,7 +246,7 @@ EVERY_REDUCTION = pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @PYTORCHS
 @EVERY_REDUCTION
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_loss_is_pytorchs(ours, theirs, scores, targets, reduction, dtype):
+def test_loss_is_pytorchs(ours, theirs, scores, targets, reduction, dtype):
     torch = pytest.importorskip("torch")
     a, b = leaf(scores, dtype), torch.tensor(scores, dtype=getattr(torch, dtype), requires_grad=True)
     loss = ours(a, targets, reduction=reduction)
@@ -263,7 +263,7 @@ def test_a_loss_is_pytorchs(ours, theirs, scores, targets, reduction, dtype):
 
 @PYTORCHS
 @EVERY_REDUCTION
-def test_the_second_derivative_of_a_loss_is_right_however_it_is_reduced(ours, theirs, scores, targets, reduction):
+def test_second_derivative_of_a_loss_is_right_however_it_is_reduced(ours, theirs, scores, targets, reduction):
     x = np.linspace(-1, 1.5, scores.size).reshape(scores.shape)
     assert gradcheck(lambda a: ours(a, targets, reduction=reduction), x, order=2)
 
@@ -293,7 +293,7 @@ def test_softmax_and_logsumexp_take_an_axis(axis):
     assert F.logsumexp(x, axis).detach().data == pytest.approx(np.log(whole).squeeze(axis), rel=1e-14)
 
 
-def test_what_pytorch_calls_by_another_name_answers_to_it():
+def test_losses_answer_to_the_names_of_pytorch():
     assert (F.mse_loss, F.nll_loss, F.binary_cross_entropy_with_logits) == (F.mse, F.nll, F.bce_with_logits)
     assert optim.clip_grad_norm_ is optim.clip_grad_norm
 

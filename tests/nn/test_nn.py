@@ -43,7 +43,7 @@ class Line(Module):
 # Neurons, layers, MLPs
 
 
-def test_a_neuron_sums_from_the_bias_on_and_from_left_to_right():
+def test_neuron_sums_from_the_bias_on_and_from_left_to_right():
     neuron, x = Neuron(3, nonlin=False), values(0.1, 0.2, 0.3)
     neuron.b.data = 0.7
     out = neuron(x)
@@ -62,7 +62,7 @@ def test_weights_are_drawn_in_order_from_the_global_generator():
     assert {n.b.data for layer in model.layers for n in layer.neurons} == {0.0}
 
 
-def test_a_generator_of_ones_own_gives_the_same_weights_and_leaves_the_global_one_alone():
+def test_generator_of_ones_own_gives_the_same_weights_and_leaves_the_global_one_alone():
     random.seed(5)
     as_seeded = [p.data for p in MLP(2, [3, 1]).parameters()]
     before = random.getstate()
@@ -83,24 +83,24 @@ def test_reprs_are_those_of_the_classic_package():
     assert repr(Neuron(4, activation=lambda x: x)) == "lambdaNeuron(4)"
 
 
-def test_only_the_last_layer_of_an_mlp_is_linear():
+def test_mlp_is_linear_in_its_last_layer_alone():
     model = MLP(2, [3, 3, 2], activation="tanh")
     assert [[n.nonlin for n in layer.neurons] for layer in model.layers] == [[True] * 3, [True] * 3, [False] * 2]
 
 
-def test_a_layer_of_one_neuron_gives_a_value_and_one_of_several_a_list():
+def test_layer_of_one_neuron_gives_a_value_and_one_of_several_a_list():
     x = values(1.0, 2.0)
     assert isinstance(Layer(2, 1)(x), Value)
     assert [type(y) for y in Layer(2, 3)(x)] == [Value] * 3
 
 
-def test_a_single_neuron_may_stand_in_the_middle_of_an_mlp():
+def test_single_neuron_may_stand_in_the_middle_of_an_mlp():
     model = MLP(1, [1, 2, 1], activation="tanh")
     assert model([0.5]).data == model(0.5).data == model(Value(0.5)).data
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_an_activation_by_name_is_the_method_of_that_name(name):
+def test_activation_by_name_is_the_method_of_that_name(name):
     neuron = Neuron(2, activation=name)
     neuron.b.data = 0.25
     linear = copy.deepcopy(neuron)
@@ -110,14 +110,14 @@ def test_an_activation_by_name_is_the_method_of_that_name(name):
     assert repr(neuron) == f"{ACTIVATIONS[name]}Neuron(2)"
 
 
-def test_an_activation_may_be_any_function_of_a_value():
+def test_activation_may_be_any_function_of_a_value():
     model = MLP(2, [2, 1], activation=lambda x: x * x)
     hidden = model.layers[0].neurons[0](values(1.0, 2.0))
     assert hidden._op == "*"
     assert hidden._prev[0] is hidden._prev[1]
 
 
-def test_an_activation_that_is_a_module_is_trained_too():
+def test_activation_that_is_a_module_is_trained_too():
     class Swish(Module):
         def __init__(self):
             self.beta = Value(1.0)
@@ -132,7 +132,7 @@ def test_an_activation_that_is_a_module_is_trained_too():
 
 
 @pytest.mark.parametrize("x", [[1.0], [1.0, 2.0, 3.0], [], np.ones(5)])
-def test_a_wrong_number_of_inputs_names_both_lengths(x):
+def test_wrong_number_of_inputs_names_both_lengths(x):
     for model in (Neuron(2), Layer(2, 3), MLP(2, [3, 1])):
         with pytest.raises(ValueError, match=f"a neuron with 2 weights needs 2 inputs, and found {len(x)}"):
             model(x)
@@ -198,13 +198,13 @@ def test_constants_and_results_are_no_parameters():
     assert [name for name, _ in scaled.named_parameters()] == ["x"]
 
 
-def test_a_module_may_refer_to_its_parent_and_to_itself():
+def test_module_may_refer_to_its_parent_and_to_itself():
     parent, child = module(), module(w=Value(1.0))
     parent.child, child.parent, child.me = child, parent, [child]
     assert [name for name, _ in parent.named_parameters()] == ["child.w"]
 
 
-def test_a_subclass_that_defines_parameters_is_believed():
+def test_subclass_that_defines_parameters_is_believed():
     class Half(Module):
         def __init__(self):
             self.a, self.frozen = Value(1.0), Value(2.0)
@@ -221,7 +221,7 @@ def test_a_subclass_that_defines_parameters_is_believed():
     }  # fmt: skip
 
 
-def test_a_subclass_may_choose_among_the_parameters_of_its_base():
+def test_subclass_may_choose_among_the_parameters_of_its_base():
     class Chosen(Module):
         def __init__(self):
             self.line, self.child, self.me = Line(), module(parent=self, w=Value(1.0)), [self]
@@ -235,7 +235,7 @@ def test_a_subclass_may_choose_among_the_parameters_of_its_base():
     assert list(chosen.state_dict()) == ["line.slope", "line.offset", "child.w"]
 
 
-def test_a_module_may_be_a_dataclass():
+def test_module_may_be_a_dataclass():
     @dataclass
     class Slope(Module):
         w: Value
@@ -263,7 +263,7 @@ def test_zero_grad_makes_grads_the_number_zero():
     assert [p.grad for p in model.parameters()] == [0] * 9
 
 
-def test_a_module_without_anything_has_no_parameters():
+def test_module_without_anything_has_no_parameters():
     assert Module().parameters() == []
     assert Module().state_dict() == {}
     Module().zero_grad()
@@ -273,7 +273,7 @@ def test_a_module_without_anything_has_no_parameters():
 # Saving and copying
 
 
-def test_a_state_has_one_array_for_a_neurons_weights_and_one_for_its_bias():
+def test_state_has_one_array_for_a_neurons_weights_and_one_for_its_bias():
     model = MLP(2, [3, 1])
     state = model.state_dict()
     assert list(state)[:3] == ["layers.0.neurons.0.w", "layers.0.neurons.0.b", "layers.0.neurons.1.w"]
@@ -288,7 +288,7 @@ def test_constants_are_saved_for_they_may_be_frozen_weights():
     assert into.scale.data == 7.0
 
 
-def test_a_state_may_hold_nan_and_infinities():
+def test_state_may_hold_nan_and_infinities():
     line = Line()
     line.load_state_dict({"slope": np.inf, "offset": np.nan})
     assert line.slope.data == np.inf
@@ -309,7 +309,7 @@ def test_two_parameters_that_would_have_one_name_in_the_state_are_refused_not_lo
 # The mark that a call leaves on its results
 
 
-def test_a_result_tells_which_modules_made_it_and_of_what():
+def test_result_tells_which_modules_made_it_and_of_what():
     model, x = MLP(2, [2, 1]), values(1.0, 2.0)
     out = model(x)
     last = model.layers[1]
@@ -320,7 +320,7 @@ def test_a_result_tells_which_modules_made_it_and_of_what():
     ]
 
 
-def test_a_classic_subclass_leaves_marks_and_stands_around_what_it_calls():
+def test_classic_subclass_leaves_marks_and_stands_around_what_it_calls():
     class Two(Module):
         def __init__(self):
             self.line, self.neuron = Line(), Neuron(2)
@@ -338,7 +338,7 @@ def test_a_classic_subclass_leaves_marks_and_stands_around_what_it_calls():
     assert out["sum"]._made_by == (two, tuple(x))
 
 
-def test_the_inputs_of_a_mark_are_found_in_keywords_and_nests():
+def test_inputs_of_a_mark_are_found_in_keywords_and_nests():
     class Cell(Module):
         def __call__(self, xs, state=None):
             return xs[0] + state["h"]
@@ -362,7 +362,7 @@ def test_super_call_counts_a_module_once():
     assert neuron(values(1.0))._prev[0]._made_by[:-1] == (neuron,)
 
 
-def test_a_leaf_and_what_is_handed_through_bear_no_mark():
+def test_leaf_and_what_is_handed_through_bear_no_mark():
     class Same(Module):
         def __call__(self, x):
             return x
@@ -386,7 +386,7 @@ def test_after_an_exception_no_module_is_left_in_the_stack():
     assert line(1.0)._made_by[:-1] == (line,)
 
 
-def test_a_module_that_calls_itself_is_counted_once_and_one_that_calls_back_each_time():
+def test_module_that_calls_itself_is_counted_once_and_one_that_calls_back_each_time():
     class Tree(Module):
         def __init__(self, other=None):
             self.w, self.other = Value(1.0), other
@@ -422,7 +422,7 @@ def test_threads_do_not_see_each_others_modules():
     assert marks == {m: (m, m.line) for m in modules}
 
 
-def test_a_graph_that_modules_made_dies_by_reference_count():
+def test_graph_that_modules_made_dies_by_reference_count():
     model, x = MLP(2, [2, 1]), values(1.0, 2.0)
     gc.collect()
     gc.disable()
@@ -458,7 +458,7 @@ def test_networks_losses_and_optimizers_load_no_numpy():
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
-def test_a_module_may_call_its_call_forward_as_in_pytorch():
+def test_module_may_call_its_call_forward_as_in_pytorch():
     class Twice(Module):
         def __init__(self):
             self.neuron = Neuron(1, False)
@@ -503,7 +503,7 @@ def test_call_and_forward_are_inherited_as_all_methods_are_and_the_result_is_tag
     assert out._made_by[:-1] == (net,)
 
 
-def test_a_layers_forward_may_be_replaced_and_extended():
+def test_layers_forward_may_be_replaced_and_extended():
     from micrograd import nn
 
     class Twice(nn.Linear):
@@ -519,7 +519,7 @@ PUBLIC = [name for name in dir(Module) if not name.startswith("_") and name != "
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_an_attribute_may_have_the_name_of_any_method(name, tmp_path):
+def test_attribute_may_have_the_name_of_any_method(name, tmp_path):
     """`self.modules = [...]` is how people write a Sequential; the library asks the class for its methods."""
     from micrograd.nn.saving import load, save
     from micrograd.viz import draw_dot, movie

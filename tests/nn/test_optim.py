@@ -69,7 +69,7 @@ def test_momentum_adds_up():
         assert x.data == expected
 
 
-def test_a_first_step_of_adam_is_as_long_as_the_rate():
+def test_first_step_of_adam_is_as_long_as_the_rate():
     x, y = Value(0.0), Value(0.0)
     optimizer = Adam([x, y], lr=0.5, eps=1e-12)
     x.grad, y.grad = 1e-3, -1e6
@@ -86,7 +86,7 @@ def test_adam_survives_gradients_of_zero_and_gradients_whose_square_overflows():
 
 
 @pytest.mark.parametrize("x", [Value(1.0), Tensor([1.0, 2.0], requires_grad=True)], ids=["value", "tensor"])
-def test_a_gradient_that_is_a_node_is_used_as_its_numbers(x):
+def test_gradient_that_is_a_node_is_used_as_its_numbers(x):
     before = np.array(x.data)
     (x**3 if isinstance(x, Value) else (x**3).sum()).backward(create_graph=True)
     assert clip_grad_norm([x], 1e9) == pytest.approx(np.linalg.norm(3 * before**2))
@@ -96,7 +96,7 @@ def test_a_gradient_that_is_a_node_is_used_as_its_numbers(x):
 
 
 @pytest.mark.parametrize("make", [lambda p: SGD(p, 0.1, momentum=0.9), Adam, AdamW])
-def test_a_nan_in_a_gradient_is_not_hidden(make):
+def test_nan_in_a_gradient_is_not_hidden(make):
     x, y = Value(1.0), Value(1.0)
     optimizer = make([x, y])
     x.grad, y.grad = math.nan, 1.0
@@ -105,7 +105,7 @@ def test_a_nan_in_a_gradient_is_not_hidden(make):
     assert y.data < 1.0
 
 
-def test_a_copied_optimizer_moves_copies_of_the_parameters():
+def test_copied_optimizer_moves_copies_of_the_parameters():
     x = Value(0.0)
     optimizer = SGD([x], lr=1.0)
     x.grad = 1.0
@@ -191,7 +191,7 @@ def test_zero_grad_and_reset_grad_make_grads_none():
         assert (p.grad, q.grad, type(q.grad)) == (None, 0, int)
 
 
-def test_a_parameter_that_no_pass_has_reached_stays_where_it_is():
+def test_parameter_that_no_pass_has_reached_stays_where_it_is():
     p, q = Tensor([1.0], requires_grad=True), Tensor([1.0], requires_grad=True)
     optimizer = AdamW([p, q], lr=0.1)
     (p * 2).backward()
@@ -202,7 +202,7 @@ def test_a_parameter_that_no_pass_has_reached_stays_where_it_is():
 
 
 @pytest.mark.parametrize(("kind", "settings"), SETTINGS)
-def test_a_step_is_in_place_so_that_views_and_detached_tensors_follow(kind, settings):
+def test_step_is_in_place_so_that_views_and_detached_tensors_follow(kind, settings):
     p = Tensor([[1.0, 2.0]], requires_grad=True)
     turned, same, array = p.T.detach(), p.detach(), p.data
     optimizer = kind([p], **settings)
@@ -214,7 +214,7 @@ def test_a_step_is_in_place_so_that_views_and_detached_tensors_follow(kind, sett
     assert p.is_leaf
 
 
-def test_a_step_while_a_graph_and_a_view_still_need_the_weights_moves_the_view_and_fails_the_next_pass():
+def test_step_while_a_graph_and_a_view_still_need_the_weights_moves_the_view_and_fails_the_next_pass():
     p = Tensor([1.0, 2.0], requires_grad=True)
     view = p[:1].detach()
     loss = (p * p).sum()
@@ -226,7 +226,7 @@ def test_a_step_while_a_graph_and_a_view_still_need_the_weights_moves_the_view_a
         loss.backward()
 
 
-def test_a_step_does_not_touch_the_gradient_nor_keep_it():
+def test_step_does_not_touch_the_gradient_nor_keep_it():
     p = Tensor([1.0], requires_grad=True)
     optimizer = SGD([p], lr=0.5, momentum=0.9)
     (p * p).backward()
@@ -273,7 +273,7 @@ def test_clipping_takes_empty_gradients():
         (0.5, "a mean that is a float, not an array"),
     ],
 )
-def test_a_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong, message):
+def test_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong, message):
     def make():
         p = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
         optimizer = Adam([p], lr=0.5)
@@ -346,7 +346,7 @@ def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
     ],
 )
 @pytest.mark.parametrize("kind", ["values", "float64", "float32"])
-def test_the_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_number(kind, grads, norm):
+def test_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_number(kind, grads, norm):
     if kind == "float32" and norm == 5e200:
         grads, norm = [3e30, 4e30], 5e30
     if kind == "values":
@@ -367,7 +367,7 @@ def test_the_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_n
 
 @pytest.mark.parametrize(("make", "error", "message"), NOT_PARAMETERS)
 @pytest.mark.parametrize("user", [lambda p: SGD(p, lr=0.1), Adam, lambda p: clip_grad_norm(p, 1.0)])
-def test_what_are_no_parameters_is_refused(make, error, message, user):
+def test_optimizer_refuses_what_are_no_parameters(make, error, message, user):
     with pytest.raises(error, match=message):
         user(make())
 

@@ -46,7 +46,7 @@ def stepped(optimizer, **changes):
         ),
     ],
 )
-def test_a_state_of_something_else_is_refused_and_changes_nothing(state, error, message):
+def test_state_of_something_else_is_refused_and_changes_nothing(state, error, message):
     optimizer = SGD([Value(1.0), Value(2.0)], lr=0.1, momentum=0.5)
     before = stepped(optimizer)
     with pytest.raises(error, match=message):
@@ -65,12 +65,12 @@ def test_a_state_of_something_else_is_refused_and_changes_nothing(state, error, 
         ({"eps": 0}, "eps must be above 0"),
     ],
 )
-def test_a_state_of_adam_is_checked_too(change, message):
+def test_state_of_adam_is_checked_too(change, message):
     with pytest.raises(ValueError, match=message):
         Adam([Value(1.0)]).load_state_dict(stepped(Adam([Value(1.0)]), **change))
 
 
-def test_an_optimizer_of_ones_own_may_remember_what_it_likes():
+def test_optimizer_of_ones_own_may_remember_what_it_likes():
     class Odd(Optimizer):
         def _update(self, p, g, state):
             state["seen"] = [g]
@@ -80,7 +80,7 @@ def test_an_optimizer_of_ones_own_may_remember_what_it_likes():
     assert (twin.lr, list(twin.state.values())) == (0.1, [{"seen": [1.0]}])
 
 
-def test_an_optimizer_of_ones_own_needs_no_rate_and_its_settings_are_its_state():
+def test_optimizer_of_ones_own_needs_no_rate_and_its_settings_are_its_state():
     class Signs(Optimizer):
         def _update(self, p, g, state):
             p.data -= self.step_length * (g > 0)
@@ -170,7 +170,7 @@ def test_resumed_training_goes_through_the_same_numbers(optimizer_of, schedules_
         (None, "no state of a StepLR"),
     ],
 )
-def test_a_state_that_does_not_fit_a_schedule_changes_nothing(change, message):
+def test_state_that_does_not_fit_a_schedule_changes_nothing(change, message):
     optimizer = SGD([Value(1.0)], lr=0.5)
     schedule = StepLR(optimizer, 2)
     schedule.step()

@@ -96,7 +96,7 @@ def test_shares_of_unequal_size_on_three_workers_give_the_steps_of_one(make, kin
 
 
 @pytest.mark.parametrize("workers", [2, 3])
-def test_a_mean_over_the_whole_batch_is_the_same_however_it_is_shared(workers):
+def test_mean_over_the_whole_batch_is_the_same_however_it_is_shared(workers):
     """Batches of 5, 5 and 2: shares differ, and with three workers one of the last is empty."""
 
     def work(rank, total, workers=workers):
@@ -131,7 +131,7 @@ def test_all_gradients_come_as_one_array_once_a_step():
     assert (a.tolist(), b.data, c.item()) == ([[0.0, -1.0], [-2.0, -3.0]], -4.0, -4.0)
 
 
-def test_a_parameter_without_a_gradient_counts_as_zeros_and_takes_the_others_sum():
+def test_parameter_without_a_gradient_counts_as_zeros_and_takes_the_others_sum():
     a, b = Tensor(np.ones(2), requires_grad=True), Value(1.0)
     optimizer, seen = seen_by([a, b], lambda flat: flat + 1.0)
     optimizer.step()
@@ -160,7 +160,7 @@ def test_gradients_that_are_nodes_are_sent_as_numbers():
     assert (x.data, t.tolist()) == (-3.0, [-3.0])
 
 
-def test_the_sum_is_copied_so_that_a_function_may_use_its_memory_again():
+def test_sum_is_copied_so_that_a_function_may_use_its_memory_again():
     box, t = np.ones(2), Tensor(np.zeros(2), requires_grad=True)
     optimizer = SGD([t], lr=1.0, reduce=lambda flat: box)
     optimizer.reduce()
@@ -179,7 +179,7 @@ def test_the_sum_is_copied_so_that_a_function_may_use_its_memory_again():
         ("sum", "dtype <U3"),
     ],
 )
-def test_what_is_no_sum_of_the_gradients_is_refused_and_changes_nothing(answer, message):
+def test_reduce_that_gives_no_sum_of_the_gradients_is_refused_and_changes_nothing(answer, message):
     a, b = Tensor(np.ones(2), requires_grad=True), Value(1.0)
     a.grad, b.grad = np.full(2, 0.5), 0.25
     optimizer = Adam([a, b], reduce=lambda flat: answer)
@@ -189,7 +189,7 @@ def test_what_is_no_sum_of_the_gradients_is_refused_and_changes_nothing(answer, 
     assert list(optimizer.state.values()) == [{}, {}]
 
 
-def test_what_reduce_raises_arrives_and_the_step_can_be_tried_again():
+def test_reduce_that_raises_leaves_a_step_that_can_be_tried_again():
     x, lines = Value(1.0), [OSError("the line is dead"), None]
 
     def total(flat):
@@ -207,7 +207,7 @@ def test_what_reduce_raises_arrives_and_the_step_can_be_tried_again():
 
 
 @pytest.mark.parametrize("total", [None, lambda flat: 2 * flat])
-def test_a_gradient_is_reduced_once_a_step_and_a_second_time_raises(total):
+def test_gradient_is_reduced_once_a_step_and_a_second_time_raises(total):
     x = Value(1.0)
     optimizer = SGD([x], lr=0.0, reduce=total)
     for again in (optimizer.zero_grad, optimizer.step):
@@ -218,7 +218,7 @@ def test_a_gradient_is_reduced_once_a_step_and_a_second_time_raises(total):
     optimizer.reduce()
 
 
-def test_a_state_says_nothing_of_the_workers():
+def test_state_says_nothing_of_the_workers():
     x = Value(1.0)
     alone, together = Adam([x]), Adam([x], reduce=lambda flat: flat)
     assert together.state_dict() == alone.state_dict()

@@ -59,12 +59,12 @@ def test_arrays_that_are_not_contiguous_come_back_as_they_look(path):
     assert all((load(path)[name] == x).all() for name, x in state.items())
 
 
-def test_a_state_may_hold_tensors_lists_and_numbers_with_any_names(path):
+def test_state_may_hold_tensors_lists_and_numbers_with_any_names(path):
     save({"t": Tensor([1.0], requires_grad=True) * 2, "l": [1, 2], "n": 3.5, "ü/λ \n": np.ones(1)}, path)
     assert {name: x.tolist() for name, x in load(path).items()} == {"t": [2.0], "l": [1, 2], "n": 3.5, "ü/λ \n": [1.0]}
 
 
-def test_what_is_loaded_may_be_written_to(path):
+def test_loaded_arrays_may_be_written_to(path):
     save({"x": np.zeros(2)}, path)
     x = load(path)["x"]
     x += 1
@@ -72,7 +72,7 @@ def test_what_is_loaded_may_be_written_to(path):
     assert load(path)["x"].tolist() == [0.0, 0.0]
 
 
-def test_an_empty_state_is_a_state(path):
+def test_empty_state_is_a_state(path):
     save(nn.ReLU(), path)
     assert load(path, into=nn.ReLU()) == {}
 
@@ -149,7 +149,7 @@ def bits(run):
 @pytest.mark.parametrize("values", [False, True], ids=["Tensors", "Values"])
 @pytest.mark.parametrize("make", TRAININGS)
 @pytest.mark.parametrize("after", [0, 3])
-def test_a_training_resumes_bit_by_bit(make, values, after, path):
+def test_training_resumes_bit_by_bit(make, values, after, path):
     whole, step = training(make, values, seed=0)
     for number in range(after):
         step(number)
@@ -165,7 +165,7 @@ def test_a_training_resumes_bit_by_bit(make, values, after, path):
 
 
 @pytest.mark.parametrize("which", ["optimizer", "schedule"])
-def test_an_optimizer_or_a_schedule_may_be_saved_alone(which, path):
+def test_optimizer_or_a_schedule_may_be_saved_alone(which, path):
     whole, step = training("Adam", False, seed=0)
     step(0)
     twin, _ = training("Adam", False, seed=0)
@@ -174,7 +174,7 @@ def test_an_optimizer_or_a_schedule_may_be_saved_alone(which, path):
     assert bits(twin)[2 if which == "optimizer" else 3] == bits(whole)[2 if which == "optimizer" else 3]
 
 
-def test_a_network_alone_is_taken_out_of_the_file_of_a_training(path):
+def test_network_alone_is_taken_out_of_the_file_of_a_training(path):
     whole, _ = training("Adam", False, seed=0)
     twin, _ = training("Adam", False, seed=1)
     save({**whole, "step": 3}, path)
@@ -193,7 +193,7 @@ def test_other_tools_read_the_arrays_of_a_training_by_name(path):
 
 
 @pytest.mark.parametrize("damaged", ["model", "optimizer", "schedule"])
-def test_where_one_state_does_not_fit_no_object_is_changed(damaged, path):
+def test_load_changes_no_object_where_one_state_does_not_fit(damaged, path):
     whole, step = training("Adam", False, seed=0)
     twin, twin_step = training("Adam", False, seed=1)
     step(0)
@@ -208,7 +208,7 @@ def test_where_one_state_does_not_fit_no_object_is_changed(damaged, path):
     assert str(path) in found.value.__notes__[-1]
 
 
-def test_a_state_that_the_file_lacks_is_named_with_those_it_has(path):
+def test_state_that_the_file_lacks_is_named_with_those_it_has(path):
     whole, _ = training("SGD", False, seed=0)
     save({"model": whole["model"], "first": whole["optimizer"]}, path)
     with pytest.raises(ValueError, match=r"no state of a SGD called 'optimizer'; states there: 'first'"):
@@ -231,7 +231,7 @@ class Odd:
         self.state = state
 
 
-def test_a_state_comes_back_with_its_types(path):
+def test_state_comes_back_with_its_types(path):
     state = {
         "numbers": [1, 0.1, 2**70, float("inf"), -0.0, True, None, "ü\n"],
         "nested": {"": (), "pair": ("list", [1]), "dict": {"list": []}},
@@ -251,7 +251,7 @@ def test_arrays_deep_in_a_state_keep_their_dtype(path):
     assert (first.dtype, first.tolist(), second.tolist()) == ("i2", [0, 1, 2], [1.5])
 
 
-def test_a_state_that_refers_to_an_array_that_is_not_there_does_not_fit(path):
+def test_state_that_refers_to_an_array_that_is_not_there_does_not_fit(path):
     optimizer = SGD([Tensor([1.0], requires_grad=True)], lr=0.25, momentum=0.5)
     optimizer.params[0].grad = np.ones(1)
     optimizer.step()
@@ -267,7 +267,7 @@ def test_a_state_that_refers_to_an_array_that_is_not_there_does_not_fit(path):
 # What is damaged, or does not fit
 
 
-def test_a_file_cut_short_anywhere_raises_and_changes_nothing(path):
+def test_file_cut_short_anywhere_raises_and_changes_nothing(path):
     model = nn.Linear(2, 1)
     before = model.state_dict()
     save(nn.Linear(2, 1), path)
@@ -318,7 +318,7 @@ ALTERATIONS = {
 
 
 @pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
-def test_an_altered_file_raises_a_value_error_or_is_read(alter, path):
+def test_altered_file_raises_a_value_error_or_is_read(alter, path):
     """The format has no checksum: numbers that were altered are other numbers."""
     state = {"weight": np.arange(6.0).reshape(2, 3), "bias": np.array([0.5, -1.5]), "bios": np.array([1.5, 0.25])}
     save(state, path)
@@ -330,12 +330,12 @@ def test_an_altered_file_raises_a_value_error_or_is_read(alter, path):
 
 
 @pytest.mark.parametrize("metadata", [None, {"sha256": "0" * 64}, {"format": "pt"}])
-def test_a_file_of_another_program_or_an_earlier_version_is_taken_as_it_is(metadata, path):
+def test_file_of_another_program_or_an_earlier_version_is_taken_as_it_is(metadata, path):
     save_file({"x": np.ones(2)}, path, metadata)
     assert load(path)["x"].tolist() == [1.0, 1.0]
 
 
-def test_an_earlier_version_s_optimizer_is_read(path):
+def test_earlier_version_s_optimizer_is_read(path):
     """Whose files had a digest in their metadata."""
     packed = {"": ["dict", {"settings": ["dict", {"lr": 0.5, "weight_decay": 0.0, "momentum": 0.9, "nesterov": False}],
                             "state": ["list", [["dict", {"velocity": ["array", "state.0.velocity"]}]]]}]}  # fmt: skip
@@ -347,7 +347,7 @@ def test_an_earlier_version_s_optimizer_is_read(path):
     assert optimizer.state[optimizer.params[0]]["velocity"].tolist() == [2.0]
 
 
-def test_a_pickle_is_refused_unread(path):
+def test_pickle_is_refused_unread(path):
     class Bomb:
         def __reduce__(self):
             return (os.abort, ())
@@ -364,7 +364,7 @@ def test_numbers_that_numpy_does_not_have_are_refused(path):
         load(path)
 
 
-def test_a_missing_file_is_that_and_a_folder_is_that(path):
+def test_missing_file_is_that_and_a_folder_is_that(path):
     with pytest.raises(FileNotFoundError):
         load(path)
     with pytest.raises(OSError, match=r"irectory|denied"):
@@ -375,7 +375,7 @@ def test_a_missing_file_is_that_and_a_folder_is_that(path):
 # The writing itself
 
 
-def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(path, monkeypatch):
+def test_save_that_fails_leaves_the_old_file_and_nothing_else(path, monkeypatch):
     save({"x": np.zeros(2)}, path)
 
     def fail(*_):
@@ -391,7 +391,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(path, monkeypatc
         assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_save_replaces_the_file_at_once(path, monkeypatch):
+def test_save_replaces_the_file_at_once(path, monkeypatch):
     save({"x": np.zeros(2)}, path)
     seen = []
     replace = os.replace
@@ -406,7 +406,7 @@ def test_a_save_replaces_the_file_at_once(path, monkeypatch):
 
 
 @pytest.mark.parametrize("given", ["", ".", "folder"])
-def test_a_folder_is_named_as_it_was_given_and_nothing_is_written(given, tmp_path, monkeypatch):
+def test_folder_is_named_as_it_was_given_and_nothing_is_written(given, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkdir("folder")
     with pytest.raises(IsADirectoryError, match=rf"the path of a file, found {given!r}: that is a folder"):
@@ -419,7 +419,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="files have no modes here,
 
 @posix
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
-def test_a_file_that_is_replaced_keeps_its_mode(mode, path):
+def test_file_that_is_replaced_keeps_its_mode(mode, path):
     save({"x": np.zeros(1)}, path)
     path.chmod(mode)
     save({"x": np.ones(1)}, path)
@@ -428,7 +428,7 @@ def test_a_file_that_is_replaced_keeps_its_mode(mode, path):
 
 
 @posix
-def test_a_new_file_has_the_mode_that_any_new_file_has(path):
+def test_new_file_has_the_mode_that_any_new_file_has(path):
     save({"x": np.zeros(1)}, path)
     other = path.with_name("other")
     other.touch()
@@ -436,7 +436,7 @@ def test_a_new_file_has_the_mode_that_any_new_file_has(path):
 
 
 @posix
-def test_a_pipe_is_written_to_and_stays_a_pipe(path):
+def test_pipe_is_written_to_and_stays_a_pipe(path):
     pipe, content = path.with_name("pipe"), []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: content.append(pipe.read_bytes()), daemon=True)
@@ -451,7 +451,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(path):
 
 @posix
 @pytest.mark.parametrize("at", ["fsync", "replace"])
-def test_the_next_save_clears_away_what_a_killed_one_left(at, path):
+def test_next_save_clears_away_what_a_killed_one_left(at, path):
     save({"x": np.zeros(2)}, path)
     path.chmod(0o444)
     code = (
@@ -479,7 +479,7 @@ def test_saves_to_one_path_at_once_leave_one_whole_file(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_path_may_be_a_string_relative_or_a_link(path, monkeypatch):
+def test_path_may_be_a_string_relative_or_a_link(path, monkeypatch):
     monkeypatch.chdir(path.parent)
     save({"x": np.ones(1)}, "model.safetensors")
     assert load("model.safetensors")["x"].tolist() == [1.0]
@@ -508,14 +508,14 @@ def test_a_path_may_be_a_string_relative_or_a_link(path, monkeypatch):
         ({"odd": Odd({"x": [object()]})}, TypeError, "odd.x.0 has dtype object"),
     ],
 )
-def test_what_the_format_cannot_hold_is_refused_before_anything_is_written(source, error, message, path):
+def test_save_refuses_what_the_format_cannot_hold_before_anything_is_written(source, error, message, path):
     with pytest.raises(error, match=message):
         save(source, path)
     assert not list(path.parent.iterdir())
 
 
 @pytest.mark.parametrize(("into", "found"), [([], "list"), ({"x": np.ones(1)}, "ndarray"), (nn.Linear, "type")])
-def test_only_what_has_a_state_can_be_filled(into, found, path):
+def test_load_fills_only_what_has_a_state(into, found, path):
     save({"x": np.ones(1)}, path)
     with pytest.raises(TypeError, match=f"fills modules, optimizers and schedules, found {found}"):
         load(path, into=into)

@@ -11,7 +11,7 @@ from lab import drill
 from micrograd.command.drill import LEVELS, Session, told
 
 
-def test_the_page_has_the_graphs_and_the_words_of_the_command_line():
+def test_page_has_the_graphs_and_the_words_of_the_command_line():
     for level in LEVELS:
         session, answers = Session(level, 4), []
         for k in range(4):
@@ -24,7 +24,7 @@ def test_the_page_has_the_graphs_and_the_words_of_the_command_line():
             assert found["graph"]["questions"] == [q.name for q in session.graph.questions]
 
 
-def test_a_text_that_is_no_number_has_its_place_and_a_missing_one_is_shown_the_answer():
+def test_text_that_is_no_number_has_its_place_and_a_missing_one_is_shown_the_answer():
     assert json.loads(drill(1, 1, '[["1", "2/3", "1"]]')) == {
         "error": "'2/3' is not a number: write one, such as -0.5, or nothing to be shown it",
         "place": 1,
@@ -33,6 +33,6 @@ def test_a_text_that_is_no_number_has_its_place_and_a_missing_one_is_shown_the_a
     assert [one["fault"] for one in found["done"][0]["judged"]] == ["none"] * 3
 
 
-def test_what_is_asked_for_is_not_in_what_the_page_is_given():
+def test_answer_is_not_in_what_the_page_is_given():
     graph = json.loads(drill(3, 1, "[]"))["graph"]
     assert graph.keys() == {"number", "level", "aim", "given", "leaves", "steps", "questions"}

@@ -42,7 +42,7 @@ def ran(text):
 
 
 # ------------------------------------------------------------------------------------------------ a text
-def test_the_numbers_of_the_readme():
+def test_numbers_of_the_readme():
     answer = ran(README)
     assert answer["error"] is None
     assert answer["root"] == {"name": "g", "data": pytest.approx(24.70408, abs=1e-4)}
@@ -73,7 +73,7 @@ def test_sliders_are_the_numbers_given_to_a_value_and_a_name(text, wanted):
     assert [(slider["name"], cut(slider)) for slider in compiled(text)[1]] == wanted
 
 
-def test_a_slope_is_that_of_the_value_the_number_made_even_if_the_name_is_taken_again():
+def test_slope_is_that_of_the_value_the_number_made_even_if_the_name_is_taken_again():
     answer = ran("from micrograd import Value\nx = Value(3.0)\ny = x * x\nx = Value(5.0)\ny\n")
     assert [slider.get("slope") for slider in answer["sliders"]] == [6.0, None]
 
@@ -96,7 +96,7 @@ def test_a_slope_is_that_of_the_value_the_number_made_even_if_the_name_is_taken_
         ("import numpie", 1, "ModuleNotFoundError: No module named 'numpie'; this page has Python's standard library"),
     ],
 )
-def test_an_error_has_its_line(text, line, words):
+def test_error_has_its_line(text, line, words):
     error = ran(text)["error"]
     assert error["line"] == line
     assert error["text"].startswith(words)
@@ -108,7 +108,7 @@ def test_values_in_lists_have_the_names_of_the_sliders():
     assert [slider["name"] for slider in answer["sliders"]] == cards[:2] == ["ws[0]", "ws[1]"]
 
 
-def test_what_is_printed_is_kept_and_a_flood_of_it_is_not():
+def test_prints_are_kept_but_not_a_flood_of_them():
     answer = ran("print('a' * 30_000)\nprint('end')\n1 + 1\n")
     assert answer["out"].endswith("end\n2\n")
     assert len(answer["out"]) == MOST
@@ -118,14 +118,14 @@ def test_without_a_value_there_is_a_hint():
     assert ran("x = 3")["hint"].startswith("No Value was made")
 
 
-def test_a_function_of_plain_numbers_leaves_a_value_alone_and_a_hint():
+def test_function_of_plain_numbers_leaves_a_value_alone_and_a_hint():
     with pytest.warns(UserWarning, match="no gradient flows"):
         answer = ran("import math\nfrom micrograd import Value\nx = Value(2.0)\ny = math.sin(x)\n")
     assert "x.sin() a Value" in answer["hint"]
     assert answer["root"]["name"] == "x"
 
 
-def test_one_text_knows_nothing_of_another():
+def test_texts_know_nothing_of_each_other():
     ran("secret = 1")
     assert ran("secret")["error"]["text"].startswith("NameError")
 
@@ -140,7 +140,7 @@ def test_every_example_runs_and_draws(path):
     assert answer["sliders"]
 
 
-def test_the_wrong_way_back_is_found_by_what_the_example_prints():
+def test_wrong_way_back_is_found_by_what_the_example_prints():
     answer = ran((SITE / "live" / "examples" / "07_a_wrong_backward.py").read_text(encoding="utf-8"))
     assert re.findall(r"\d\.\d+", answer["out"]) == ["4.500", "3.000"]
 
@@ -170,7 +170,7 @@ def test_every_data_set_is_learnt_by_the_text_for_it(data):
     assert sum(losses[-10:]) / 10 < 0.9 * first
 
 
-def test_a_trained_network_goes_on_where_it_was():
+def test_trained_network_goes_on_where_it_was():
     begun("moons")
     trained = json.loads(go(10_000, 20, 30))
     begun("moons")
@@ -189,7 +189,7 @@ def test_points_are_within_the_picture(data):
 
 
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu", "tanh", "sigmoid", "softplus", "sin"])
-def test_the_page_can_follow_a_network_of_each_activation(activation):
+def test_page_can_follow_a_network_of_each_activation(activation):
     about = begun("moons", TEXTS["sign"].replace("tanh", activation))
     frame = json.loads(go(0, 20, 3))
     found = about["surface"]
@@ -201,7 +201,7 @@ def test_the_page_can_follow_a_network_of_each_activation(activation):
     assert followed(found, x, frame["p"])[0] == pytest.approx(training.model(x).data)
 
 
-def test_a_model_that_looks_at_its_input_is_asked_itself():
+def test_model_that_looks_at_its_input_is_asked_itself():
     text = TEXTS["sign"] + "\nnet = model\nclass Odd:\n    parameters = net.parameters\n"
     text += "    def __call__(self, x):\n        return net(x) if x[0] > 0 else -net(x)\nmodel = Odd()\n"
     about = begun("moons", text)
@@ -210,7 +210,7 @@ def test_a_model_that_looks_at_its_input_is_asked_itself():
     assert len(json.loads(go(0, 20, 1))["grid"]) == 21 * 21
 
 
-def test_a_surface_without_an_op_that_the_page_knows_is_none():
+def test_surface_without_an_op_that_the_page_knows_is_none():
     from micrograd import Value
 
     class Rounded:
@@ -232,7 +232,7 @@ print(json.dumps([about["mode"], json.loads(go(10_000, 20, 40))["losses"]]))
 """
 
 
-def test_a_text_that_compiles_its_loss_as_the_page_tells_is_said_to_and_learns_without_numpy():
+def test_text_that_compiles_its_loss_as_the_page_tells_is_said_to_and_learns_without_numpy():
     page = (SITE / "live" / "training.html").read_text(encoding="utf-8")
     told = re.search(r"compile the loss.*?<pre.*?>(.*?)</pre>", page, re.DOTALL)[1]
     text = (
@@ -251,14 +251,14 @@ def test_a_text_that_compiles_its_loss_as_the_page_tells_is_said_to_and_learns_w
 
 
 @pytest.mark.parametrize("name", ["model", "optimizer", "step"])
-def test_a_text_without_what_the_page_calls_says_so(name):
+def test_text_without_what_the_page_calls_says_so(name):
     answer = json.loads(start(TEXTS["sign"] + f"\ndel {name}\n", "moons", 0.1, 1))
     assert f"the page needs your {name!r}" in answer["error"]["text"]
     assert "nothing to train" in json.loads(go(0, 20, 1))["error"]["text"]
 
 
 @pytest.mark.parametrize(("data", "n", "inputs"), [("moons", 2, 3), ("a curve", 1, 2)])
-def test_a_model_of_another_shape_has_its_line_and_says_that_the_page_called_it(data, n, inputs):
+def test_model_of_another_shape_has_its_line_and_says_that_the_page_called_it(data, n, inputs):
     text = re.sub(r"MLP\(\d", f"MLP({inputs}", TEXTS[KINDS[data]])
     error = json.loads(start(text, data, 0.1, 1))["error"]
     assert text.splitlines()[error["line"] - 1].startswith("model = MLP(")
@@ -266,7 +266,7 @@ def test_a_model_of_another_shape_has_its_line_and_says_that_the_page_called_it(
     assert error["text"].endswith(f"(the page called model with the coordinates of a point, a list of length {n})")
 
 
-def test_a_step_that_returns_nothing_says_so():
+def test_step_that_returns_nothing_says_so():
     begun("moons", TEXTS["sign"].replace("    return loss\n", ""))
     assert "must return the loss" in json.loads(go(0, 20, 1))["error"]["text"]
 
@@ -285,7 +285,7 @@ def test_looking_at_a_point_changes_nothing():
     assert states[0] == states[1]
 
 
-def test_the_rate_can_be_changed_while_it_trains():
+def test_rate_can_be_changed_while_it_trains():
     begun("moons")
     assert json.loads(set_rate(0.0)) == {"out": ""}
     before = json.loads(go(0, 20, 1))
@@ -309,14 +309,14 @@ def test_cells_share_their_names():
     assert json.loads(cell("y"))["error"]["text"].startswith("NameError")
 
 
-def test_a_line_for_notebooks_alone_is_passed_over():
+def test_line_for_notebooks_alone_is_passed_over():
     assert json.loads(cell("if False:\n    %pip install something\n7 % 4"))["html"] == "<pre>3</pre>"
     assert json.loads(cell("7 % 4;"))["html"] == ""
 
 
 @pytest.mark.usefixtures("lesson_begun")
 @pytest.mark.parametrize("lesson", ["02", "03", "04", "05"])
-def test_the_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
+def test_cells_of_a_lesson_run_without_numpy(lesson, monkeypatch):
     monkeypatch.setitem(sys.modules, "numpy", None)
     monkeypatch.syspath_prepend(str(SITE.parent / "demos" / "lessons"))
     (path,) = (SITE.parent / "demos" / "lessons").glob(f"{lesson}_*.ipynb")
@@ -338,7 +338,7 @@ for part in json.load(open(sys.argv[1], encoding="utf-8"))["cells"]:
 """
 
 
-def test_where_the_site_has_numpy_a_lesson_runs_whole_with_its_pictures():
+def test_lesson_runs_whole_with_its_pictures_where_the_site_has_numpy():
     for module in ("matplotlib", "sklearn", "PIL"):
         pytest.importorskip(module)
     (path,) = (SITE.parent / "demos" / "lessons").glob("10_*.ipynb")
@@ -350,7 +350,7 @@ def test_where_the_site_has_numpy_a_lesson_runs_whole_with_its_pictures():
 
 
 @pytest.mark.usefixtures("lesson_begun")
-def test_an_exercise_that_nobody_has_tried_says_your_turn(monkeypatch):
+def test_exercise_that_nobody_has_tried_says_your_turn(monkeypatch):
     monkeypatch.syspath_prepend(str(SITE.parent / "demos" / "lessons"))
     cell("from check import check")
     assert json.loads(cell('check("5.1", [])\n'))["out"] == "5.1  your turn\n"
@@ -371,7 +371,7 @@ for number in range(4):
 
 
 @pytest.mark.usefixtures("lesson_begun")
-def test_a_chain_that_a_cell_drops_is_freed_when_the_cell_has_run():
+def test_chain_that_a_cell_drops_is_freed_when_the_cell_has_run():
     """Freed at once, in one nested call a link, a long one would end Python in a browser."""
     freed = names["freed"] = []
     assert json.loads(cell(CHAIN + "depth = chain.number"))["error"] is None
@@ -381,7 +381,7 @@ def test_a_chain_that_a_cell_drops_is_freed_when_the_cell_has_run():
     assert freed == [3, 2, 1, 0]
 
 
-def test_a_chain_of_the_playground_is_freed_when_its_text_has_run(monkeypatch):
+def test_chain_of_the_playground_is_freed_when_its_text_has_run(monkeypatch):
     freed = []
     monkeypatch.setattr(builtins, "freed", freed, raising=False)
     assert drawn(CHAIN + "1 / 0")[0]["error"]["text"].startswith("ZeroDivisionError")
@@ -390,7 +390,7 @@ def test_a_chain_of_the_playground_is_freed_when_its_text_has_run(monkeypatch):
 
 
 @pytest.mark.parametrize("data", ["moons", "three classes", "a curve"])
-def test_the_graph_of_a_point_has_the_numbers_of_its_loss_and_changes_nothing(data):
+def test_graph_of_a_point_has_the_numbers_of_its_loss_and_changes_nothing(data):
     trained = Training(TEXTS[KINDS[data]], data, 0.1, 1)
     one = trained.go(0, 20, 1, 3)["one"]
     parameters = list(trained.model.parameters())
@@ -403,7 +403,7 @@ def test_the_graph_of_a_point_has_the_numbers_of_its_loss_and_changes_nothing(da
     assert [p.data for p in parameters] == before
 
 
-def test_a_model_that_is_no_network_of_neurons_or_answers_otherwise_has_no_such_graph():
+def test_model_that_is_no_network_of_neurons_or_answers_otherwise_has_no_such_graph():
     trained = Training(TEXTS["sign"], "moons", 0.1, 1)
     assert trained.one(0)
     trained.kind = "classes"

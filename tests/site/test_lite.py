@@ -43,7 +43,7 @@ def test_numpy_comes_with_all_that_the_lessons_import_and_that_needs(release):
     assert {path.stem for path in release[2].iterdir()} == set(found)
 
 
-def test_a_file_that_is_missing_or_another_is_named(release):
+def test_file_that_is_missing_or_another_is_named(release):
     folder, lock, pyodide = release
     (folder / "blas.whl").write_text("something else")
     with pytest.raises(SystemExit, match=r"blas\.whl is not the file that Pyodide's lock names"):
@@ -53,13 +53,13 @@ def test_a_file_that_is_missing_or_another_is_named(release):
         dict(released(folder, lock, pyodide))
 
 
-def test_the_lessons_that_run_in_a_browser():
+def test_lessons_that_run_in_a_browser():
     plain = [path.name[:2] for path in LESSONS if runs(path.name, numpy=False)]
     assert plain == [*RUN_HERE]
     assert {path.name[:2] for path in LESSONS if not runs(path.name, numpy=True)} == {"17", "18", "19", "23", "24"}
 
 
-def test_a_page_of_a_lesson_says_whether_its_cells_run_and_loads_what_they_import():
+def test_page_of_a_lesson_says_whether_its_cells_run_and_loads_what_they_import():
     plain, whole = (lesson(LESSONS[12], False, numpy) for numpy in (False, True))
     assert "cells.js" not in plain
     assert 'cells.js\\" data-packages=\\"numpy matplotlib' in whole
@@ -84,7 +84,7 @@ def test_without_numpy_no_cell_of_a_notebook_needs_it_and_each_picture_is_kept(p
 
 
 @pytest.mark.parametrize("path", [path for path in LESSONS if path.name.startswith(RUN_HERE)], ids=str)
-def test_no_cell_needs_one_that_draws_by_matplotlib(path, monkeypatch, capsys):
+def test_cells_need_none_that_draws_by_matplotlib(path, monkeypatch, capsys):
     """Neither the page nor a notebook without NumPy runs such a cell, and none of the others imports NumPy."""
     monkeypatch.setitem(sys.modules, "numpy", None)
     monkeypatch.syspath_prepend(str(path.parent))

@@ -84,7 +84,7 @@ def test_every_line_is_a_row_or_is_named_with_what_is_wrong():
 
 
 @needs_node
-def test_a_sixth_class_and_row_2001_are_left_out_by_name():
+def test_sixth_class_and_row_2001_are_left_out_by_name():
     found = parsed("\n".join(f"{k},{k},{'abcdefg'[k % 7 if k < 12 else k % 5]}" for k in range(2100)))
     assert found["names"] == ["a", "b", "c", "d", "e"]
     assert len(found["rows"]) == 2000
@@ -95,7 +95,7 @@ def test_a_sixth_class_and_row_2001_are_left_out_by_name():
 
 @needs_node
 @pytest.mark.parametrize("text", ["", "# nothing\n\n", "1,2\n3,4", "cat,dog,mouse\nx,y,z", "one line"])
-def test_what_has_no_rows_says_what_a_row_is(text):
+def test_points_without_rows_say_what_a_row_is(text):
     assert "such as 0.5, -1.2, cat" in parsed(text)["error"]
 
 
@@ -136,7 +136,7 @@ def program(n=40, **changes):
     return text
 
 
-def test_the_page_trains_on_the_points_of_the_text_and_holds_some_out():
+def test_page_trains_on_the_points_of_the_text_and_holds_some_out():
     about = json.loads(start(program(), OWN, 0.1, 1))
     assert (len(about["points"]), len(about["held_out"])) == (28, 12)
     assert json.loads(start(program(), OWN, 0.9, 5))["held_out"] == about["held_out"]  # the text's seed draws them
@@ -144,7 +144,7 @@ def test_the_page_trains_on_the_points_of_the_text_and_holds_some_out():
     assert losses[-1] < losses[0] / 2
 
 
-def test_the_program_runs_elsewhere_and_learns(tmp_path):
+def test_program_runs_elsewhere_and_learns(tmp_path):
     text = program(**{"range(1001)": "range(201)"})  # a fifth of the steps is enough for these points
     (tmp_path / "mine.py").write_text(text)
     done = subprocess.run(
@@ -162,7 +162,7 @@ def test_the_program_runs_elsewhere_and_learns(tmp_path):
         (program().replace("0),", "7),"), "IndexError"),
     ],
 )
-def test_a_program_without_good_points_says_so(text, words):
+def test_program_without_good_points_says_so(text, words):
     answer = json.loads(start(text, OWN, 0.1, 1))
     answer = answer if answer.get("error") else json.loads(go(0, 20, 1))
     assert words in answer["error"]["text"]

@@ -40,7 +40,7 @@ def in_node(modules, script):
     return json.loads(done.stdout)
 
 
-def test_it_learns_its_words_and_begins_again_as_it_was(modules):
+def test_names_are_learned_and_training_begins_again_as_it_was(modules):
     first, last, made, again = in_node(
         modules,
         "const first = names.go(200), made = names.make(20, .5), last = names.go(100);"
@@ -64,7 +64,7 @@ def test_looking_changes_no_training(modules):
     assert looked == plain
 
 
-def test_what_it_says_of_a_beginning_is_what_numpy_says(modules):
+def test_probabilities_after_a_beginning_are_numpys(modules):
     """The chances at a temperature, and the shares of each head, which do not look ahead."""
     found = in_node(modules, "names.go(20); return [names.look('han', 2), learner.state(), settings.letters];")
     look, state, letters = found
@@ -87,7 +87,7 @@ def test_what_it_says_of_a_beginning_is_what_numpy_says(modules):
     assert np.triu(np.array(look["heads"]), 1).max() == 0
 
 
-def test_a_temperature_near_0_draws_the_likeliest_letter_and_one_word_again_and_again(modules):
+def test_temperature_near_0_draws_the_likeliest_letter_and_one_word_again_and_again(modules):
     cold, hot = in_node(modules, "names.go(60); return [names.make(12, .05, 'na'), names.make(30, 2)];")
     assert len({word["text"] for word in cold}) == 1
     assert cold[0]["text"].startswith("na")
@@ -112,7 +112,7 @@ def test_our_names_can_all_be_learnt(modules):
     assert len(set(found["words"])) == len(found["words"]) > 300
 
 
-def test_the_map_of_letters_shows_the_two_directions_in_which_they_differ_most(modules):
+def test_map_of_letters_shows_the_two_directions_in_which_they_differ_most(modules):
     import numpy as np
 
     vectors, places, again = in_node(
@@ -127,7 +127,7 @@ def test_the_map_of_letters_shows_the_two_directions_in_which_they_differ_most(m
     assert np.abs(np.array(again) - places).max() < 0.2  # it does not turn over
 
 
-def test_a_letter_that_is_moved_lies_there_and_other_names_come(modules):
+def test_letter_that_is_moved_lies_there_and_other_names_come(modules):
     before, after, made, others = in_node(
         modules,
         "names.go(60); const {places, axes, vectors} = names.map(), made = names.make(20, .1, 'h');"
@@ -138,7 +138,7 @@ def test_a_letter_that_is_moved_lies_there_and_other_names_come(modules):
     assert made != others
 
 
-def test_the_leaves_of_a_letters_loss_give_that_loss(modules):
+def test_leaves_of_a_letters_loss_give_that_loss(modules):
     """The graph that the player shows, in Python, with the numbers that the page sends to it."""
     found = in_node(
         modules, "names.go(40); return [names.leaves('han', 'n'), names.look('han').chances, settings.leaves];"

@@ -58,7 +58,7 @@ def test_maximum_and_minimum_take_all_kinds_alike(name):
     assert gradcheck(function, 1.0, 2.0)
 
 
-def test_an_operand_may_be_named():
+def test_operand_may_be_named():
     a, b = Tensor([1.0, 2.0], requires_grad=True), np.array([3.0, 4.0])
     for name, named in {
         "concatenate": {"operands": [b, a]},
@@ -74,7 +74,7 @@ def test_an_operand_may_be_named():
 
 @pytest.mark.parametrize("wrong", ["text", None, [None], {1.0}, 1j, ["a"]])
 @pytest.mark.parametrize("function", [F.exp, F.sum, F.relu, lambda x: F.maximum(1.0, x), lambda x: F.stack([x])])
-def test_what_is_no_number_raises(function, wrong):
+def test_elements_that_are_no_numbers_raise(function, wrong):
     with pytest.raises(
         TypeError, match=r"an operand is a node, a real number or an array of real numbers|a Tensor holds real numbers"
     ):
@@ -100,7 +100,7 @@ def test_pad_takes_a_number_for_each_side():
 
 
 @pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "round", "sign"])
-def test_what_a_piecewise_constant_function_was_computed_from_may_change(name):
+def test_operands_of_a_piecewise_constant_function_may_change(name):
     x = Tensor(A, requires_grad=True)
     y = x * 1
     z = getattr(y, name)()
@@ -127,7 +127,7 @@ def test_where_lets_no_nan_through_from_what_was_not_chosen():
     ],
     ids=["where", "take_along_axis"],
 )
-def test_a_condition_and_indices_are_copied(call, given, expected):
+def test_condition_and_indices_are_copied(call, given, expected):
     x, given = tensor([1.0, 2.0]), np.array(given)
     y = call(x, given)
     given[:] = 1
@@ -279,7 +279,7 @@ def test_concatenate_of_what_does_not_fit_shows_the_shapes():
     assert caught.value.__notes__ == ["in 'concatenate' of shapes (2, 3) and (2, 2)"]
 
 
-def test_a_stack_of_rows_of_a_tensor_is_the_tensor():
+def test_stack_of_rows_of_a_tensor_is_the_tensor():
     assert (F.stack(Tensor(A)) == A).all()
 
 
@@ -289,7 +289,7 @@ def test_a_stack_of_rows_of_a_tensor_is_the_tensor():
 HIDING = {name for name in F.FUNCTIONS if hasattr(builtins, name)}
 
 
-def test_no_exported_name_hides_a_builtin():
+def test_exported_names_hide_no_builtin():
     assert set(F.__all__) == F.FUNCTIONS.keys() - HIDING
     assert {"sum", "max", "min", "abs", "pow", "round"} == HIDING
 
@@ -308,7 +308,7 @@ def test_every_function_is_there_under_the_packages_own_name():
 
 
 @pytest.mark.parametrize("name", sorted(ops.PUBLIC.keys() | ops.MAKERS.keys()))
-def test_a_row_that_is_described_is_a_method_of_both_kinds_and_a_function(name):
+def test_row_that_is_described_is_a_method_of_both_kinds_and_a_function(name):
     first = getattr(F, name).__doc__.splitlines()[0]
     for kind in (Value, Tensor):
         assert getattr(kind, name).__doc__.splitlines()[0] == first

@@ -33,18 +33,18 @@ LIKE = [zeros_like, ones_like, randn_like, rand_like, lambda x, **kw: full_like(
     ("given", "shape"),
     [((), ()), ((3,), (3,)), ((2, 3), (2, 3)), (((2, 3),), (2, 3)), (([2, 3],), (2, 3)), (((),), ()), ((0, 2), (0, 2))],
 )
-def test_a_shape_is_a_tuple_or_ints(make, given, shape):
+def test_shape_is_a_tuple_or_ints(make, given, shape):
     assert make(*given).shape == shape
 
 
 @pytest.mark.parametrize("make", SHAPED)
-def test_a_shape_may_come_from_numpy(make):
+def test_shape_may_come_from_numpy(make):
     assert make(np.int64(2), np.int32(3)).shape == make(np.array([2, 3])).shape == (2, 3)
 
 
 @pytest.mark.parametrize("make", SHAPED)
 @pytest.mark.parametrize("wrong", [(2.0,), ("2",), ((2, 3.5),), (None,), ((2,), 3)])
-def test_a_shape_that_is_not_made_of_ints_raises(make, wrong):
+def test_shape_that_is_not_made_of_ints_raises(make, wrong):
     with pytest.raises(TypeError, match="a shape is made of ints, found"):
         make(*wrong)
 
@@ -118,7 +118,7 @@ def test_draws_like_integers_raise_instead_of_being_cut_off(make):
 
 
 @pytest.mark.parametrize("make", DRAWN)
-def test_the_same_seed_gives_the_same_draws(make):
+def test_same_seed_gives_the_same_draws(make):
     manual_seed(3)
     first, second = make(4), make(4)
     manual_seed(3)
@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_draws(make):
 
 
 @pytest.mark.parametrize("make", DRAWN)
-def test_a_generator_of_ones_own_leaves_the_packages_alone(make):
+def test_generator_of_ones_own_leaves_the_packages_alone(make):
     manual_seed(0)
     expected = make(3)
     manual_seed(0)
@@ -153,7 +153,7 @@ def test_manual_seed_leaves_numpys_own_state_alone():
     assert (np.random.get_state()[1] == before).all()
 
 
-def test_a_seed_that_is_no_int_changes_nothing():
+def test_seed_that_is_no_int_changes_nothing():
     random.seed(1)
     state = random.getstate()
     with pytest.raises(TypeError):

@@ -123,7 +123,7 @@ def test_einsum_says_what_is_wrong(subscripts, shapes, message):
 
 
 @pytest.mark.parametrize("case", [case for case in EINSUMS if case[0].strip("->")], ids=lambda case: str(case[0]))
-def test_a_list_of_ints_after_each_operand_says_what_a_string_does(case):
+def test_list_of_ints_after_each_operand_says_what_a_string_does(case):
     subscripts, *shapes = case
     given, arrow, output = subscripts.replace(" ", "").replace("...", ".").partition("->")
     places = sorted(set(subscripts))

@@ -70,7 +70,7 @@ def derivatives(f, operands):
 
 
 @pytest.mark.parametrize("name", COMPOSITIONS)
-def test_a_fused_row_equals_its_composition_to_the_second_order(name):
+def test_fused_row_equals_its_composition_to_the_second_order(name):
     row, composition, shapes = COMPOSITIONS[name]
     rng = np.random.default_rng(0)
     operands = [Tensor(rng.uniform(0.1, 2, shape), requires_grad=True) for shape in shapes]
@@ -80,7 +80,7 @@ def test_a_fused_row_equals_its_composition_to_the_second_order(name):
 
 
 @pytest.mark.parametrize("name", COMPOSITIONS)
-def test_in_forward_mode_too(name):
+def test_fused_rows_have_their_tangents(name):
     row, composition, shapes = COMPOSITIONS[name]
     rng = np.random.default_rng(0)
     operands = [rng.uniform(0.1, 2, shape) for shape in shapes]
@@ -99,7 +99,7 @@ def test_every_fused_row_has_a_composition_here():
 
 @pytest.mark.parametrize("ord", [None, 1, 2, 3, 1.5, 0.5, -1.0])
 @pytest.mark.parametrize("vector", [[0.0, 0.0], [0.0, -4.0]])
-def test_the_gradient_of_a_norm_is_finite_and_0_where_an_element_or_the_norm_is_0(ord, vector):
+def test_gradient_of_a_norm_is_finite_and_0_where_an_element_or_the_norm_is_0(ord, vector):
     x = Tensor(vector, requires_grad=True)
     with np.errstate(divide="ignore"):
         norm = x.norm(ord)

@@ -90,7 +90,7 @@ def with_keyword(f: Callable, name: str, x: Any) -> Any:
 
 
 @pytest.mark.parametrize(("f", "name"), keywords(), ids=lambda x: getattr(x, "__name__", x))
-def test_a_keyword_of_numpys_works_as_in_numpy_or_is_named_in_an_error(f: Callable, name: str):
+def test_keyword_of_numpys_works_as_in_numpy_or_is_named_in_an_error(f: Callable, name: str):
     try:
         expected = with_keyword(f, name, A)
     except (TypeError, ValueError):
@@ -126,7 +126,7 @@ if "min" in inspect.signature(np.clip).parameters:  # since NumPy 2.1
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_a_form_of_numpys_is_understood(form: Callable):
+def test_form_of_numpys_is_understood(form: Callable):
     x = Tensor(A, requires_grad=True)
     out = form(x)
     np.testing.assert_allclose(out.data, form(A), rtol=1e-14)
@@ -149,7 +149,7 @@ BY_KEYWORD: dict[str, dict[str, Any]] = {  # what the function of NumPy's takes,
 
 
 @pytest.mark.parametrize("name", BY_KEYWORD)
-def test_a_function_here_takes_the_keywords_of_numpys(name: str):
+def test_function_here_takes_the_keywords_of_numpys(name: str):
     named = BY_KEYWORD[name]
     given = [] if name != "clip" else [A]
     positional = name in ("where", "concatenate")  # which NumPy has written in C
@@ -158,7 +158,7 @@ def test_a_function_here_takes_the_keywords_of_numpys(name: str):
 
 
 @pytest.mark.parametrize(("low", "high"), [("min", "max"), ("a_min", "a_max"), ("low", "max")])
-def test_the_method_clip_takes_the_keywords_of_numpys(low: str, high: str):
+def test_method_clip_takes_the_keywords_of_numpys(low: str, high: str):
     x = Tensor(A, requires_grad=True)
     for found, expected in (
         (x.clip(**{low: 0.2, high: 0.6}), A.clip(0.2, 0.6)),
@@ -169,13 +169,13 @@ def test_the_method_clip_takes_the_keywords_of_numpys(low: str, high: str):
         assert found.requires_grad
 
 
-def test_a_setting_given_under_two_names_is_refused():
+def test_setting_given_under_two_names_is_refused():
     for clip in (Tensor(A).clip, lambda **named: micrograd.clip(A, **named)):
         with pytest.raises(TypeError, match="min"):
             clip(low=0, min=1)
 
 
-def test_a_positional_argument_that_has_no_counterpart_is_named():
+def test_positional_argument_that_has_no_counterpart_is_named():
     with pytest.raises(TypeError, match=r"numpy\.sum\(\.\.\., dtype=\).*leave out dtype="):
         np.sum(parameter(1, 2), 0, float)
     with pytest.raises(TypeError, match="min"):
@@ -205,7 +205,7 @@ def call(numpys: Any, name: str, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("numpys", COVERED, ids=lambda f: f.__name__)
-def test_a_function_of_numpys_gives_a_tensor_with_a_gradient(numpys: Callable):
+def test_function_of_numpys_gives_a_tensor_with_a_gradient(numpys: Callable):
     x = Tensor(A, requires_grad=True)
     found, expected = (call(numpys, numpys.__name__, y) for y in (x, A))
     many = isinstance(found, list)
@@ -224,7 +224,7 @@ def test_every_function_that_numpy_has_too_is_covered():
 @pytest.mark.parametrize(
     "f", [np.cumprod, np.add.reduce, np.cov, np.histogram, np.linalg.det, np.spacing], ids=lambda f: f.__name__
 )
-def test_a_function_without_a_row_raises_and_names_those_that_have_one(f: Callable):
+def test_function_without_a_row_raises_and_names_those_that_have_one(f: Callable):
     x = Tensor(np.eye(2), requires_grad=True)
     with pytest.raises(TypeError, match=r"numpy\..*detach\(\).*arccos.*einsum.*transpose"):
         f(x)
@@ -255,7 +255,7 @@ def test_numpy_writes_no_tensor_with_a_gradient_and_to_none(write: Callable):
     assert np.full_like(a=x, fill_value=7.0).tolist() == [7, 7]
 
 
-def test_what_carries_no_gradient_is_answered():
+def test_numpy_functions_without_a_gradient_answer():
     x = parameter(3, 1, 2)
     assert (np.shape(x), np.ndim(x), np.size(x), np.argmax(x)) == ((3,), 1, 3, 0)
     assert np.argsort(x).tolist() == [1, 2, 0]
@@ -266,26 +266,26 @@ def test_what_carries_no_gradient_is_answered():
 
 
 @pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
-def test_an_array_and_a_tensor_are_compared_in_either_order(compare: Callable):
+def test_array_and_a_tensor_are_compared_in_either_order(compare: Callable):
     a, x = np.array([1.0, 2.0, 3.0]), parameter(3, 2, 1)
     assert compare(a, x).tolist() == compare(a, x.data).tolist()
     assert compare(x, a).tolist() == compare(x.data, a).tolist()
 
 
-def test_an_operator_between_an_array_and_a_tensor_is_one_node():
+def test_operator_between_an_array_and_a_tensor_is_one_node():
     x = parameter(1, 2)
     for y in (np.ones(2) * x, x * np.ones(2), np.float64(2) * x, np.ones(2) % x, np.array(2.0) ** x):
         assert y._prev[0] is x or y._prev[1] is x
 
 
-def test_a_lazy_tensor_is_taken_too():
+def test_lazy_tensor_is_taken_too():
     x = parameter(1, 2)
     with lazy():
         y = np.exp(x).sum() + np.sum(np.concatenate([x, x]))
     assert y.item() == pytest.approx(np.exp([1, 2]).sum() + 6)
 
 
-def test_a_compiled_function_may_use_them():
+def test_compiled_function_may_use_them():
     f = micrograd.compile(lambda x: np.sum(np.exp(x) * A) + np.einsum("ij,ij", x, A))
     x = Tensor(A, requires_grad=True)
     f(x).backward()
@@ -308,7 +308,7 @@ def test_a_compiled_function_may_use_them():
         lambda m, x: m.sum(m.dot(x, x.T)) + m.sum(m.outer(x, x)) + m.sum(m.vstack([x, x]) @ x[0]),
     ],
 )
-def test_an_array_of_values_goes_through_numpys_functions(function: Callable):
+def test_array_of_values_goes_through_numpys_functions(function: Callable):
     """Inside `gradient(f)(3.0)` a number times an array is an array of Values."""
     slope = gradient(lambda r: function(np, r * A))
     step = 1e-6
@@ -347,7 +347,7 @@ def test_our_functions_of_an_array_of_values_name_numpys():
         (lambda t: t.squeeze(dim=0), TypeError, "the word here is axis="),
     ],
 )
-def test_who_writes_the_word_of_another_library_is_told_the_one_here(use: Callable, error: Any, word: str):
+def test_keywords_of_another_library_are_answered_by_the_one_here(use: Callable, error: Any, word: str):
     with pytest.raises(error, match=word):
         use(parameter(1, 2))
 
@@ -364,6 +364,6 @@ def test_every_word_of_the_table_is_one_of_ours():
     assert set(KEYWORDS.values()) == {"axis", "keepdims", "ddof"}
 
 
-def test_what_numpy_itself_finds_wrong_is_said_in_its_words():
+def test_numpys_own_errors_keep_their_words():
     with pytest.raises(np.linalg.LinAlgError, match="at least two-dimensional"):
         np.linalg.det(parameter(2))

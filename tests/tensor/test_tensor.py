@@ -32,16 +32,16 @@ def test_data_may_be_a_number_nested_lists_or_an_array_as_numpy_takes_them(data:
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, np.bool_])
-def test_the_dtype_of_an_array_is_kept(dtype: Any):
+def test_dtype_of_an_array_is_kept(dtype: Any):
     assert Tensor(np.ones(2, dtype)).dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [np.float32, "float32", "f4", np.dtype("float32")], ids=repr)
-def test_a_dtype_that_is_asked_for_is_given(dtype: Any):
+def test_dtype_that_is_asked_for_is_given(dtype: Any):
     assert Tensor([1, 2], dtype=dtype).dtype == np.float32
 
 
-def test_a_tensor_made_from_a_tensor_has_memory_of_its_own_and_no_history():
+def test_tensor_made_from_a_tensor_has_memory_of_its_own_and_no_history():
     x = parameter(1, 2)
     t = Tensor(x * 2)
     t.data[0] = 9
@@ -50,11 +50,11 @@ def test_a_tensor_made_from_a_tensor_has_memory_of_its_own_and_no_history():
     assert not t.requires_grad
 
 
-def test_a_list_may_hold_tensors_that_require_no_gradient():
+def test_list_may_hold_tensors_that_require_no_gradient():
     assert Tensor([Tensor(1.0), Tensor(2.0)]).tolist() == [1.0, 2.0]
 
 
-def test_the_data_is_always_an_array():
+def test_data_is_always_an_array():
     x = Tensor(2.0, requires_grad=True)
     for t in (x, x * x, x + 1, x.exp(), -x, x**2, x.sum(), Tensor([1.0, 2.0])[0], Tensor([1.0]) @ Tensor([1.0])):
         assert type(t.data) is np.ndarray
@@ -74,7 +74,7 @@ def test_subclasses_of_ndarray_become_plain_arrays():
     ],
     ids=lambda d: type(d).__name__,
 )  # fmt: skip
-def test_what_is_no_real_number_is_refused_with_its_dtype(data: Any):
+def test_elements_that_are_no_real_numbers_are_refused_with_their_dtype(data: Any):
     with pytest.raises(TypeError, match="a Tensor holds real numbers, found dtype"):
         Tensor(data)
 
@@ -138,21 +138,21 @@ def test_shape_ndim_and_size_are_numpys(shape: Any):
         (lambda: Tensor([[1.0, 2.0], [3.0, 4.0]]), "Tensor([[1., 2.],\n        [3., 4.]])"),
     ],
 )
-def test_the_repr_shows_data_dtype_and_history(tensor: Callable[[], Tensor], text: str):
+def test_repr_shows_data_dtype_and_history(tensor: Callable[[], Tensor], text: str):
     assert repr(tensor()) == text
 
 
-def test_the_repr_of_a_large_tensor_is_short():
+def test_repr_of_a_large_tensor_is_short():
     assert len(repr(Tensor(np.zeros(100_000)))) < 100
 
 
-def test_a_label_is_kept():
+def test_label_is_kept():
     assert Tensor(1.0, label="w").label == "w"
     assert Tensor(1.0).label == ""
 
 
 @pytest.mark.parametrize("name", ["shape", "ndim", "size", "dtype", "is_leaf", "grad_fn", "T"])
-def test_what_follows_from_the_data_cannot_be_assigned(name: str):
+def test_attributes_that_follow_from_the_data_cannot_be_assigned(name: str):
     with pytest.raises(AttributeError):
         setattr(Tensor([1.0]), name, None)
 
@@ -172,18 +172,18 @@ def test_item_is_a_python_number(data: Any, number: Any):
 
 
 @pytest.mark.parametrize("ask", [Tensor.item, float, int, lambda t: f"{t:.2f}"], ids=["item", "float", "int", "format"])
-def test_only_a_tensor_of_one_element_is_a_number(ask: Callable):
+def test_tensor_is_a_number_if_it_has_one_element(ask: Callable):
     with pytest.raises((TypeError, ValueError), match=r"only one number is a Python number|size 1|scalar|length-1"):
         ask(Tensor([1.0, 2.0]))
 
 
-def test_a_tensor_of_one_element_converts_to_a_number():
+def test_tensor_of_one_element_converts_to_a_number():
     x = Tensor(2.75)
     assert (float(x), int(x), math.floor(x), f"{x:.1f}", bool(x)) == (2.75, 2, 2, "2.8", True)
 
 
 @pytest.mark.parametrize("data", [[1.0, 2.0], []])
-def test_the_truth_of_several_elements_or_of_none_is_ambiguous(data: list):
+def test_truth_of_several_elements_or_of_none_is_ambiguous(data: list):
     with pytest.raises((ValueError, DeprecationWarning), match=r"ambiguous|empty"):
         bool(Tensor(data))
 
@@ -194,12 +194,12 @@ def test_tolist_nests_python_numbers():
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (0, 3)])
-def test_the_length_is_that_of_the_first_axis(shape: Any):
+def test_length_is_that_of_the_first_axis(shape: Any):
     assert len(Tensor(np.zeros(shape))) == shape[0]
 
 
 @pytest.mark.parametrize("ask", [len, iter, list], ids=["len", "iter", "list"])
-def test_a_number_has_no_length_and_cannot_be_iterated(ask: Callable):
+def test_number_has_no_length_and_cannot_be_iterated(ask: Callable):
     with pytest.raises(TypeError, match=r"unsized|0-d"):
         ask(Tensor(1.0))
 
@@ -232,12 +232,12 @@ def test_comparisons_are_elementwise_and_plain(compare: str, other: Any):
         np.testing.assert_array_equal(found, getattr(a, compare)(other))
 
 
-def test_a_comparison_may_have_the_number_on_the_left():
+def test_comparison_may_have_the_number_on_the_left():
     np.testing.assert_array_equal(2 > Tensor([1, 2, 3]), [True, False, False])  # noqa: SIM300
     np.testing.assert_array_equal(np.array([2, 2, 2]) > Tensor([1, 2, 3]), [True, False, False])
 
 
-def test_a_tensor_equals_nothing_of_another_kind_and_a_number_can_be_looked_for():
+def test_tensor_equals_nothing_of_another_kind_and_a_number_can_be_looked_for():
     t = Tensor([1.0])
     assert (t == None, t != None, t == "one") == (False, True, False)  # noqa: E711
     assert 1 in t
@@ -250,7 +250,7 @@ def test_hash_is_identity():
     assert {a: "a", b: "b"}[a] == "a"
 
 
-def test_a_list_times_an_integer_tensor_is_a_product_and_not_repeated():
+def test_list_times_an_integer_tensor_is_a_product_and_not_repeated():
     for given in ([1, 2], (1, 2)):
         np.testing.assert_array_equal((given * Tensor(3)).data, [3, 6])
         np.testing.assert_array_equal((Tensor(3) * given).data, [3, 6])

@@ -15,7 +15,7 @@ from micrograd import Tensor, backward
 # The graph that is seen
 
 
-def test_the_operands_are_the_tensors_themselves():
+def test_operands_are_the_tensors_themselves():
     a, b, d = (Tensor(x, requires_grad=True) for x in (2.0, 3.0, 4.0))
     c = a + b
     e = c * d
@@ -23,19 +23,19 @@ def test_the_operands_are_the_tensors_themselves():
     assert (e._op, c._op, a._op) == ("*", "+", "")
 
 
-def test_a_constant_operand_is_the_same_object_each_time():
+def test_constant_operand_is_the_same_object_each_time():
     y = parameter(1, 2) * np.array([3.0, 4.0])
     constant = y._prev[1]
     assert y._prev[1] is constant
     equal(constant, [3, 4])
 
 
-def test_what_needs_no_gradient_is_a_leaf_without_history():
+def test_result_without_a_gradient_is_a_leaf_without_history():
     y = Tensor([1.0]) + Tensor([2.0])
     assert (y.is_leaf, y.requires_grad, y.grad_fn, y._prev) == (True, False, None, ())
 
 
-def test_a_retained_gradient_accumulates_as_a_leafs_does():
+def test_retained_gradient_accumulates_as_a_leafs_does():
     x = Tensor([1.0, 2.0], requires_grad=True)
     y = x * 2
     y.retain_grad()
@@ -58,7 +58,7 @@ def test_retain_grad_of_a_constant_raises():
         Tensor([1.0]).retain_grad()
 
 
-def test_an_op_in_place_keeps_the_object_and_sets_a_node_on_top_of_the_old_one():
+def test_op_in_place_keeps_the_object_and_sets_a_node_on_top_of_the_old_one():
     z = parameter(1) * 2
     before, old = z, z.grad_fn
     z += 1
@@ -70,7 +70,7 @@ def test_an_op_in_place_keeps_the_object_and_sets_a_node_on_top_of_the_old_one()
 # Numbers known beforehand
 
 
-def test_the_gradient_of_a_root_that_is_named_twice_is_an_array():
+def test_gradient_of_a_root_that_is_named_twice_is_an_array():
     x = Tensor(3.0, requires_grad=True)
     backward([x, x])
     assert isinstance(x.grad, np.ndarray)
@@ -91,7 +91,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-def test_a_program_that_reads_the_same_in_pytorch_gives_the_same(program: Callable):
+def test_program_that_reads_the_same_in_pytorch_gives_the_same(program: Callable):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(3)
     data = rng.normal(size=(4, 3)), rng.normal(size=(3, 3))

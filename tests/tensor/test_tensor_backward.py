@@ -18,7 +18,7 @@ from micrograd.tensor import arrays
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
-def test_a_root_of_one_element_needs_none(shape: Any):
+def test_root_of_one_element_needs_none(shape: Any):
     x = Tensor(np.full(shape, 3.0), requires_grad=True)
     (x * x).backward()
     equal(x.grad, np.full(shape, 6.0))
@@ -27,14 +27,14 @@ def test_a_root_of_one_element_needs_none(shape: Any):
 @pytest.mark.parametrize(
     "kind", [list, np.array, Tensor, lambda g: np.array(g, np.float32), lambda g: np.array(g, int)]
 )
-def test_a_gradient_may_be_an_array_or_a_tensor_of_any_real_dtype(kind: Callable):
+def test_gradient_may_be_an_array_or_a_tensor_of_any_real_dtype(kind: Callable):
     x = parameter(1, 2)
     (x * 2).backward(kind([1.0, 10.0]))
     equal(x.grad, [2, 20])
     assert x.grad.dtype == np.float64
 
 
-def test_a_gradient_takes_on_the_roots_dtype_under_create_graph_too():
+def test_gradient_takes_on_the_roots_dtype_under_create_graph_too():
     x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
     x.backward(Tensor([1.0, 2.0]), create_graph=True)
     assert x.grad.dtype == np.float32
@@ -49,12 +49,12 @@ def test_a_gradient_takes_on_the_roots_dtype_under_create_graph_too():
         ([np.array(["a", "b"])], TypeError, "real"),
     ],
 )
-def test_a_gradient_must_be_real_numbers_of_the_roots_shape(given: list, error: type[Exception], message: str):
+def test_gradient_must_be_real_numbers_of_the_roots_shape(given: list, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         (parameter(1, 2) * 2).backward(*given)
 
 
-def test_a_retained_graph_can_be_walked_again_and_leaves_accumulate():
+def test_retained_graph_can_be_walked_again_and_leaves_accumulate():
     x = parameter(1, 2)
     y = (x * x).sum()
     y.backward(retain_graph=True)
@@ -134,7 +134,7 @@ def test_gradients_of_two_leaves_share_no_memory_and_can_be_updated_in_place(way
     equal(to_x, 2 * before + [1, 0, 0])
 
 
-def test_an_input_that_is_asked_for_twice_gets_two_arrays():
+def test_input_that_is_asked_for_twice_gets_two_arrays():
     x = parameter(1, 2)
     first, second = grad((x * 2).sum(), [x, x])
     first *= 0
@@ -142,7 +142,7 @@ def test_an_input_that_is_asked_for_twice_gets_two_arrays():
 
 
 @pytest.mark.parametrize("f", [lambda x: x, lambda x: x + 0, lambda x: x.reshape(1, 2).reshape(2)])
-def test_the_gradient_that_the_user_gave_is_not_adopted(f: Callable):
+def test_gradient_that_the_user_gave_is_not_adopted(f: Callable):
     x, g = parameter(1, 2), np.array([1.0, 1.0])
     f(x).backward(g)
     x.grad[...] = 99
@@ -151,7 +151,7 @@ def test_the_gradient_that_the_user_gave_is_not_adopted(f: Callable):
     equal(x.grad, [99, 99])
 
 
-def test_an_array_that_the_user_set_is_not_written_to():
+def test_array_that_the_user_set_is_not_written_to():
     x, g = parameter(1, 2), np.array([5.0, 5.0])
     x.grad = g
     (x * 2).sum().backward()
@@ -159,7 +159,7 @@ def test_an_array_that_the_user_set_is_not_written_to():
     equal(x.grad, [7, 7])
 
 
-def test_a_gradient_that_was_taken_stays_as_it_was_in_the_next_pass():
+def test_gradient_that_was_taken_stays_as_it_was_in_the_next_pass():
     x = parameter(1, 2)
     (x * 2).sum().backward()
     first = x.grad
@@ -178,7 +178,7 @@ def test_retained_gradients_share_no_memory_with_those_of_leaves():
 
 
 @pytest.mark.parametrize("passes", [1, 2])
-def test_the_gradient_of_a_number_is_an_array_of_no_dimension(passes: int):
+def test_gradient_of_a_number_is_an_array_of_no_dimension(passes: int):
     x = Tensor(3.0, requires_grad=True)
     for _ in range(passes):
         (x * x).backward()
@@ -187,7 +187,7 @@ def test_the_gradient_of_a_number_is_an_array_of_no_dimension(passes: int):
     assert x.grad == 0
 
 
-def test_a_gradient_is_laid_out_as_its_leaf_wherever_it_came_from():
+def test_gradient_is_laid_out_as_its_leaf_wherever_it_came_from():
     x = Tensor(np.ones((3, 4)), requires_grad=True)
     (x.T * np.ones((4, 3))).sum().backward()
     assert x.grad.flags.c_contiguous

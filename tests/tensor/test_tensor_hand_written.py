@@ -48,7 +48,7 @@ def _added(x: Tensor, y: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
-def test_a_closure_sends_what_the_row_sends(program):
+def test_closure_sends_what_the_row_sends(program):
     x, y = leaf(2, 3), leaf(2, 3)
     wanted = grad(program(Tensor.__mul__, x, y).sum(), [x, y], allow_unused=True)
     loss = program(mine, x, y).sum()
@@ -59,7 +59,7 @@ def test_a_closure_sends_what_the_row_sends(program):
     np.testing.assert_allclose(grad(loss, x)[0], wanted[0], rtol=1e-12)
 
 
-def test_what_a_closure_assigns_is_copied_and_in_the_dtype_of_its_operand():
+def test_gradient_that_a_closure_assigns_is_copied_in_the_dtype_of_its_operand():
     x = Tensor(np.ones(2, np.float32), requires_grad=True)
     out, given = Tensor(np.ones(2, np.float32), (x,), "mine"), np.full(2, 3.0)
     out._backward = lambda: setattr(x, "grad", given)
@@ -68,7 +68,7 @@ def test_what_a_closure_assigns_is_copied_and_in_the_dtype_of_its_operand():
     assert (x.grad.tolist(), x.grad.dtype) == ([3.0, 3.0], np.float32)
 
 
-def test_a_closure_cannot_write_to_the_gradient_that_others_are_sent_too():
+def test_closure_cannot_write_to_the_gradient_that_others_are_sent_too():
     x, out = leaf(2), None
     out = mine(x, x)
 
@@ -86,7 +86,7 @@ def test_a_closure_cannot_write_to_the_gradient_that_others_are_sent_too():
     [None, "q", [1.0, 2.0, 3.0], np.ones(3), np.ones((2, 3)), 1.0, np.ones(2, complex), Tensor([1.0, 2.0, 3.0])],
     ids=lambda left: f"{type(left).__name__} {np.shape(left)}",
 )
-def test_a_gradient_of_the_wrong_shape_or_kind_is_refused_and_none_changes(left):
+def test_gradient_of_the_wrong_shape_or_kind_is_refused_and_none_changes(left):
     x, y = leaf(2), leaf(2)
     out = mine(x, y)
     out._backward = lambda: setattr(x, "grad", left)
@@ -106,7 +106,7 @@ def test_hooks_see_and_replace_what_a_closure_gets_and_sends():
     np.testing.assert_allclose(y.grad, 10 * x.data)
 
 
-def test_a_graph_is_walked_by_hand_and_no_two_grads_are_one_array():
+def test_graph_is_walked_by_hand_and_no_two_grads_are_one_array():
     a, b = leaf(2), leaf(2)
     c = a + b
     c.grad = np.ones(2)
@@ -116,7 +116,7 @@ def test_a_graph_is_walked_by_hand_and_no_two_grads_are_one_array():
     assert [t.grad.tolist() for t in (a, b, c)] == [[11.0, 11.0], [2.0, 2.0], [1.0, 1.0]]
 
 
-def test_what_a_closure_adds_to_a_constant_is_dropped_whatever_its_dtype():
+def test_gradient_that_a_closure_adds_to_a_constant_is_dropped_whatever_its_dtype():
     x, c = leaf(2), Tensor([2, 3])
     out = mine(x, c)
     out.sum().backward()
@@ -136,7 +136,7 @@ CHANGES: dict[str, Callable[[Tensor, Tensor, Tensor], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_what_a_closure_reads_must_not_have_changed(change):
+def test_operands_that_a_closure_reads_must_not_have_changed(change):
     x = leaf(2)
     h = x * 1
     out = mine(h, x)
@@ -156,19 +156,19 @@ def test_looking_at_data_is_no_change():
     np.testing.assert_allclose(x.grad, 2 * x.data + [1, 0])
 
 
-def test_a_compiled_function_of_what_a_closure_made_goes_on_into_it():
+def test_compiled_function_of_what_a_closure_made_goes_on_into_it():
     x = leaf(3)
     compile(lambda t: (t * t).sum())(mine(x, x)).backward()
     np.testing.assert_allclose(x.grad, 4 * x.data**3)
 
 
 @pytest.mark.parametrize("children", [5, None, (1.0,), (Value(2.0),), np.ones(2)], ids=repr)
-def test_the_operands_are_a_tuple_of_tensors(children):
+def test_operands_are_a_tuple_of_tensors(children):
     with pytest.raises(TypeError, match="operands of a Tensor"):
         Tensor([1.0], children, "mine")
 
 
-def test_what_no_gradient_can_reach_is_a_constant():
+def test_operands_that_no_gradient_can_reach_are_constants():
     x = leaf(2)
     with no_grad():
         inside = Tensor([1.0, 1.0], (x,), "mine")

@@ -17,7 +17,7 @@ from micrograd import Tensor
     [(lambda g: "abc", (TypeError, ValueError)), (lambda g: np.ones(3), ValueError), (lambda g: 1j * g, TypeError)],
     ids=["text", "shape", "complex"],
 )
-def test_what_a_hook_returns_must_be_a_gradient(wrong: Callable, error: Any):
+def test_hook_must_return_a_gradient(wrong: Callable, error: Any):
     x = parameter(1, 2)
     x.register_hook(wrong)
     with pytest.raises(error):
@@ -25,7 +25,7 @@ def test_what_a_hook_returns_must_be_a_gradient(wrong: Callable, error: Any):
     assert x.grad is None
 
 
-def test_a_hook_that_writes_to_its_argument_changes_no_other_gradient():
+def test_hook_that_writes_to_its_argument_changes_no_other_gradient():
     a, b = parameter(1, 2), parameter(3, 4)
 
     def tamper(g: np.ndarray) -> None:
@@ -40,7 +40,7 @@ def test_a_hook_that_writes_to_its_argument_changes_no_other_gradient():
         equal(b.grad, [1, 1])
 
 
-def test_a_hook_that_keeps_its_argument_keeps_what_it_saw():
+def test_hook_that_keeps_its_argument_keeps_what_it_saw():
     x, seen = parameter(1, 2), []
     x.register_hook(seen.append)
     (x * 2).sum().backward()
@@ -48,6 +48,6 @@ def test_a_hook_that_keeps_its_argument_keeps_what_it_saw():
     equal(seen, [[2, 2]])
 
 
-def test_a_constant_cannot_be_hooked():
+def test_constant_cannot_be_hooked():
     with pytest.raises(RuntimeError, match="requires_grad=True"):
         Tensor([1.0]).register_hook(print)

@@ -14,7 +14,7 @@ from tensor_helpers import equal, parameter
 from micrograd import Tensor, grad, no_grad
 
 
-def test_an_edge_leads_to_the_history_that_its_operand_had():
+def test_edge_leads_to_the_history_that_its_operand_had():
     x = parameter(1)
     y = x * 2
     w = y + 1
@@ -53,7 +53,7 @@ def v(request: pytest.FixtureRequest) -> Any:
 
 
 @every_in_place
-def test_an_op_in_place_gives_the_values_and_gradients_of_the_op(change: Callable, same: Callable, v: Any):
+def test_op_in_place_gives_the_values_and_gradients_of_the_op(change: Callable, same: Callable, v: Any):
     x, _, y = start(v)
     g = np.arange(1.0, 7.0).reshape(2, 3)
     changed = change(y, v)
@@ -75,7 +75,7 @@ def test_an_op_in_place_gives_the_values_and_gradients_of_the_op(change: Callabl
 
 
 @every_in_place
-def test_a_leaf_that_requires_a_gradient_refuses_and_stays_as_it_is(change: Callable, same: Callable):
+def test_leaf_that_requires_a_gradient_refuses_and_stays_as_it_is(change: Callable, same: Callable):
     x, *_ = start(None)
     before = x.data.copy()
     with pytest.raises(RuntimeError, match=r"leaf.*no_grad\(\)"):
@@ -108,7 +108,7 @@ def test_every_write_makes_a_new_version_of_what_a_graph_needs(change: Callable,
 
 @every_in_place
 @pytest.mark.parametrize(("dtype", "other"), [(np.float32, np.float64), (np.float64, np.float32)])
-def test_an_op_in_place_keeps_each_dtype_and_gives_gradients_in_it(
+def test_op_in_place_keeps_each_dtype_and_gives_gradients_in_it(
     change: Callable, same: Callable, dtype: type, other: type
 ):
     x = Tensor(np.arange(1, 7).reshape(2, 3), requires_grad=True, dtype=dtype)
@@ -121,7 +121,7 @@ def test_an_op_in_place_keeps_each_dtype_and_gives_gradients_in_it(
 
 
 @every_in_place
-def test_a_constant_changed_by_constants_stays_one(change: Callable, same: Callable):
+def test_constant_changed_by_constants_stays_one(change: Callable, same: Callable):
     t = Tensor(np.ones((2, 3)))
     change(t, np.array([1.0, 2.0, 3.0]))
     assert not t.requires_grad
@@ -132,14 +132,14 @@ def test_a_constant_changed_by_constants_stays_one(change: Callable, same: Calla
     [(lambda y: y.__ipow__(3), [12, 18]), (lambda y: y.__imul__(y), [2, 2]), (lambda y: y.__itruediv__(y + 1), None)],
     ids=["**=", "*=", "/="],
 )
-def test_an_op_in_place_can_be_differentiated_twice(change: Callable, second: Any):
+def test_op_in_place_can_be_differentiated_twice(change: Callable, second: Any):
     x = parameter(2, 3)
     (slope,) = grad(change(x * 1).sum(), x, create_graph=True)
     expected = -2 / (x.data + 1) ** 3 if second is None else second
     np.testing.assert_allclose(grad(slope.sum(), x)[0], expected, rtol=1e-12)
 
 
-def test_a_step_inside_no_grad_works_whoever_shares_the_memory_and_whatever_graph_is_alive():
+def test_step_inside_no_grad_works_whoever_shares_the_memory_and_whatever_graph_is_alive():
     w = parameter(1, 2)
     average, aux = w.detach(), w * w
     (w * 3).sum().backward()
@@ -158,7 +158,7 @@ def test_retain_grad_follows_the_tensor_to_its_new_history():
     equal(y.grad, [3, 3])
 
 
-def test_a_hook_stays_with_the_history_that_it_was_set_on():
+def test_hook_stays_with_the_history_that_it_was_set_on():
     x, seen = parameter(1, 2), []
     y = x * 2
     y.register_hook(lambda g: seen.append(g.copy()))
@@ -180,7 +180,7 @@ def test_integers_never_require_a_gradient_in_place_either(change: Callable):
     assert not t.requires_grad
 
 
-def test_the_dtype_stays_in_place():
+def test_dtype_stays_in_place():
     t = Tensor(np.ones(2, np.float32))
     t += np.ones(2)
     assert t.dtype == np.float32
@@ -192,7 +192,7 @@ def test_the_dtype_stays_in_place():
     equal(integers, [1, 2])
 
 
-def test_an_array_may_overlap_with_what_it_is_written_to():
+def test_array_may_overlap_with_what_it_is_written_to():
     t = Tensor(np.arange(5.0))
     t[1:] = t[:-1]
     equal(t, [0, 0, 1, 2, 3])
@@ -207,7 +207,7 @@ def test_an_array_may_overlap_with_what_it_is_written_to():
         ([1.0, 2.0], lambda x: x.copy_(np.ones(3)), ValueError, r"x\[i\] = \.\.\. of shapes \(2,\) and \(3,\)"),
     ],
 )
-def test_what_cannot_be_written_changes_nothing_and_is_told_with_its_shapes(
+def test_write_that_does_not_fit_changes_nothing_and_is_told_with_its_shapes(
     x: Any, change: Callable, error: Any, note: str
 ):
     t = Tensor(x)
@@ -217,7 +217,7 @@ def test_what_cannot_be_written_changes_nothing_and_is_told_with_its_shapes(
     equal(t, x)
 
 
-def test_a_write_that_raises_writes_nothing():
+def test_write_that_raises_writes_nothing():
     """Unlike with NumPy's arrays, where a warning that is an error comes after the write."""
     x, y = parameter(2.0, 3.0), Tensor([1e200, 3.0])
     z = x * y
@@ -231,7 +231,7 @@ def test_a_write_that_raises_writes_nothing():
 @pytest.mark.parametrize("write", [Tensor.__iadd__, Tensor.__ipow__, Tensor.copy_, lambda t, o: t.__setitem__(..., o)])
 @pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("viewed", [True, False])
-def test_a_write_that_would_change_the_shape_changes_nothing(write: Callable, recorded: bool, viewed: bool):
+def test_write_that_would_change_the_shape_changes_nothing(write: Callable, recorded: bool, viewed: bool):
     x = parameter(1, 2, 3)
     y = x * 1 if recorded else x.detach()
     view = y[0:2] if viewed else y.data[0:2].copy()

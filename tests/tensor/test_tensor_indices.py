@@ -34,7 +34,7 @@ def counted(index: Any, g: np.ndarray) -> np.ndarray:
 
 
 @every_index
-def test_an_index_selects_as_in_numpy_and_its_gradients_accumulate(index: Any):
+def test_index_selects_as_in_numpy_and_its_gradients_accumulate(index: Any):
     x = Tensor(CUBE, requires_grad=True)
     out = x[index]
     g = seed(OPS[0], out)
@@ -44,7 +44,7 @@ def test_an_index_selects_as_in_numpy_and_its_gradients_accumulate(index: Any):
 
 
 @every_index
-def test_an_index_can_be_differentiated_twice(index: Any):
+def test_index_can_be_differentiated_twice(index: Any):
     x = Tensor(CUBE, requires_grad=True)
     (slope,) = grad((x[index] ** 3).sum(), x, create_graph=True)
     (second,) = grad(slope.sum(), x)
@@ -52,7 +52,7 @@ def test_an_index_can_be_differentiated_twice(index: Any):
 
 
 @every_index
-def test_what_is_written_at_an_index_gets_the_gradient_of_what_was_there(index: Any):
+def test_value_written_at_an_index_gets_the_gradient_of_what_was_there(index: Any):
     x, v = Tensor(CUBE, requires_grad=True), Tensor(CUBE[index] + 1, requires_grad=True)
     y = x * 2
     y[index] = v
@@ -69,7 +69,7 @@ def test_what_is_written_at_an_index_gets_the_gradient_of_what_was_there(index: 
         np.testing.assert_array_equal(v.grad, g[index])
 
 
-def test_of_several_values_written_to_one_place_only_the_last_gets_a_gradient():
+def test_write_of_several_values_to_one_place_gives_the_last_the_gradient():
     v = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = Tensor(np.zeros(3))
     y[[0, 2, 0]] = v
@@ -79,7 +79,7 @@ def test_of_several_values_written_to_one_place_only_the_last_gets_a_gradient():
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (3, 4), (1, 1, 4), (1, 1, 3, 1)])
-def test_what_is_written_is_broadcast_and_its_gradient_summed(shape: Shape):
+def test_value_written_is_broadcast_and_its_gradient_summed(shape: Shape):
     y, v = Tensor(np.zeros((2, 3, 4))), Tensor(np.ones(shape), requires_grad=True)
     y[0] = v
     y.backward(np.ones(y.shape))
@@ -87,7 +87,7 @@ def test_what_is_written_is_broadcast_and_its_gradient_summed(shape: Shape):
     assert v.grad.sum() == 12
 
 
-def test_an_index_may_be_a_tensor():
+def test_index_may_be_a_tensor():
     x = Tensor(CUBE, requires_grad=True)
     index = Tensor([1, 1, 0])
     np.testing.assert_array_equal(x[index].data, CUBE[[1, 1, 0]])
@@ -99,7 +99,7 @@ def test_an_index_may_be_a_tensor():
     [np.array([0, 2]), np.array([True, False, True]), [0, 2], Tensor([0, 2])],
     ids=["ints", "mask", "list", "tensor"],
 )
-def test_an_index_that_is_changed_after_the_forward_pass_changes_nothing(index: Any):
+def test_index_that_is_changed_after_the_forward_pass_changes_nothing(index: Any):
     x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x[index]
     index[0] = index[1] = 1

@@ -45,7 +45,7 @@ def fresh(target: str) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python drops one inside a __del__
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_an_interrupt_at_any_line_of_a_write_leaves_all_of_it_or_nothing(write, target: str):
+def test_interrupt_at_any_line_of_a_write_leaves_all_of_it_or_nothing(write, target: str):
     def running() -> tuple[Any, ...]:
         x, base, written, tensors = fresh(target)
         return lambda: write(written), x, base, written, tensors
@@ -64,7 +64,7 @@ def test_an_interrupt_at_any_line_of_a_write_leaves_all_of_it_or_nothing(write, 
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_write_that_raises_when_it_is_done_is_undone(target: str):
+def test_write_that_raises_when_it_is_done_is_undone(target: str):
     x, base, written, tensors = fresh(target)
     before = numbers(x, base, tensors)
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
@@ -73,7 +73,7 @@ def test_a_write_that_raises_when_it_is_done_is_undone(target: str):
 
 
 @pytest.mark.parametrize("frozen", [True, False])
-def test_an_interrupt_at_any_line_of_freezing_loses_no_gradient_and_no_hook(frozen: bool):
+def test_interrupt_at_any_line_of_freezing_loses_no_gradient_and_no_hook(frozen: bool):
     def running() -> tuple[Any, ...]:
         x, seen = Tensor([1.0, 2.0], requires_grad=True, label="x"), []
         x.register_hook(seen.append)
@@ -91,7 +91,7 @@ def test_an_interrupt_at_any_line_of_freezing_loses_no_gradient_and_no_hook(froz
         assert (x.grad.tolist(), len(seen), x.label) == ([12.0, 24.0], 1, "x")
 
 
-def test_an_interrupt_at_any_line_of_a_write_to_a_view_leaves_no_tensor_usable_that_misses_a_write():
+def test_interrupt_at_any_line_of_a_write_to_a_view_leaves_no_tensor_usable_that_misses_a_write():
     def running() -> tuple[Any, ...]:
         x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 2
         row = x[0]

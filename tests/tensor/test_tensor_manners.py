@@ -62,7 +62,7 @@ def lazily(operate: Callable, a: Any, b: Any) -> Any:
 
 @pytest.mark.parametrize("operate", LISTS)
 @pytest.mark.parametrize("make", [list, tuple, lambda x: np.array(x, float).data], ids=["list", "tuple", "memoryview"])
-def test_a_list_is_an_operand_as_it_is_of_an_array(operate: Callable, make: Callable):
+def test_list_is_an_operand_as_it_is_of_an_array(operate: Callable, make: Callable):
     x, like = parameter(2, 3), np.array([4.0, 5.0])
     for flip in (False, True):
         given, wanted = (
@@ -73,7 +73,7 @@ def test_a_list_is_an_operand_as_it_is_of_an_array(operate: Callable, make: Call
         np.testing.assert_allclose(getattr(found, "data", found), operate(*wanted))
 
 
-def test_a_list_is_written_in_place_and_into_a_part():
+def test_list_is_written_in_place_and_into_a_part():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     x += [10, 20]
     x[0] = [5, 6]
@@ -81,12 +81,12 @@ def test_a_list_is_written_in_place_and_into_a_part():
 
 
 @pytest.mark.parametrize("bad", [["a"], [None], [Value(1.0)], [1j], "ab"], ids=repr)
-def test_a_list_of_what_is_no_number_is_no_operand(bad: Any):
+def test_list_of_what_is_no_number_is_no_operand(bad: Any):
     with pytest.raises(TypeError):
         Tensor([1.0]) + bad
 
 
-def test_what_old_pytorch_writes_works_where_a_buffer_may_stand():
+def test_data_of_old_pytorch_works_where_a_buffer_may_stand():
     p = parameter(1, 2)
     (p * 3).sum().backward()
     p.data -= np.float64(0.5) * p.grad.data  # a plain 0.5 has no product with a memoryview, which nobody here is asked
@@ -95,12 +95,12 @@ def test_what_old_pytorch_writes_works_where_a_buffer_may_stand():
 
 
 @pytest.mark.parametrize("f", [np.asarray, np.array, Tensor.numpy, np.cumprod, lambda x: np.convolve(x, x)])
-def test_what_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Callable):
+def test_tensor_that_requires_a_gradient_is_no_array_and_the_error_says_detach(f: Callable):
     with pytest.raises((RuntimeError, TypeError), match=r"detach\(\)"):
         f(parameter(1, 2))
 
 
-def test_a_constant_is_an_array_for_numpy_which_shares_its_memory_unless_it_must_not():
+def test_constant_is_an_array_for_numpy_which_shares_its_memory_unless_it_must_not():
     t = Tensor([1.0, 2.0])
     assert np.asarray(t).tolist() == np.array(t).tolist() == t.numpy().tolist() == [1.0, 2.0]
     assert np.asarray(t, dtype=np.float32).dtype == np.float32
@@ -116,7 +116,7 @@ def test_numpys_test_functions_take_detached_tensors():
 
 
 @pytest.mark.parametrize("operate", [*OPERATORS, lambda a, b: a @ b], ids=["+", "-", "*", "/", "**", "@"])
-def test_a_value_and_a_tensor_do_not_mix_and_the_error_names_both(operate: Callable):
+def test_value_and_a_tensor_do_not_mix_and_the_error_names_both(operate: Callable):
     for pair in ((Value(1.0), Tensor([1.0])), (Tensor([1.0]), Value(1.0))):
         with pytest.raises(TypeError, match=r"(Value.*Tensor)|(Tensor.*Value)"):
             operate(*pair)
@@ -137,7 +137,7 @@ def test_data_can_be_replaced_and_keeps_its_dtype():
     assert (t.tolist(), t.dtype) == ([3.0, 4.0], np.float32)
 
 
-def test_a_gradient_can_be_assigned_and_taken_away():
+def test_gradient_can_be_assigned_and_taken_away():
     x = parameter(1, 2)
     x.grad = np.array([3.0, 4.0])
     (x * 2).sum().backward()
@@ -178,7 +178,7 @@ every_copy = pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
 
 
 @every_copy
-def test_a_copy_has_the_dtype_and_shares_nothing_with_the_original(duplicate: Callable):
+def test_copy_has_the_dtype_and_shares_nothing_with_the_original(duplicate: Callable):
     x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
     (x * 3).sum().backward()
     y = duplicate(x)
@@ -197,7 +197,7 @@ class Weight(Tensor):
     """A Tensor of the user's own kind."""
 
 
-def test_a_subclass_gives_tensors_and_stays_itself_in_place_and_in_the_graph():
+def test_subclass_gives_tensors_and_stays_itself_in_place_and_in_the_graph():
     w = Weight([1.0, 2.0], requires_grad=True)
     assert {type(w * 2), type(2 * w), type(w.sum()), type(w[0]), type(w @ w), type(w.detach())} == {Tensor}
     assert (w * 2).grad_fn.next_functions[0][0].variable is w
@@ -208,7 +208,7 @@ def test_a_subclass_gives_tensors_and_stays_itself_in_place_and_in_the_graph():
 
 
 @every_copy
-def test_a_copy_of_a_subclass_is_of_the_subclass(duplicate: Callable):
+def test_copy_of_a_subclass_is_of_the_subclass(duplicate: Callable):
     assert type(duplicate(Weight([1.0], requires_grad=True))) is Weight
 
 
@@ -265,7 +265,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize(("mistake", "error", "sentence"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_gets_the_sentence_that_helps(mistake: Callable, error: type[Exception], sentence: str):
+def test_mistake_gets_the_sentence_that_helps(mistake: Callable, error: type[Exception], sentence: str):
     with pytest.raises(error) as raised:
         mistake()
     assert str(raised.value) == sentence

@@ -112,7 +112,7 @@ def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor
         lambda x: arrays.concatenate(0)(x, x), lambda x: x.detach(), lambda x: (x * 1).__iadd__(x), lambda x: x.max(0),
     ],
 )  # fmt: skip
-def test_a_result_dies_with_its_last_name(op: Callable[[Tensor], Tensor]):
+def test_result_dies_with_its_last_name(op: Callable[[Tensor], Tensor]):
     x = Tensor(np.ones((2, 2)), requires_grad=True)
     y = op(x)
     tensor, node = weakref.ref(y), weakref.ref(y._node)
@@ -125,7 +125,7 @@ def test_a_result_dies_with_its_last_name(op: Callable[[Tensor], Tensor]):
 @pytest.mark.parametrize(
     "end", [lambda held: held.clear(), lambda held: held[0].backward()], ids=["forgotten", "passed"]
 )
-def test_a_large_array_inside_of_a_graph_dies_with_the_graph_and_after_a_pass(end: Callable):
+def test_large_array_inside_of_a_graph_dies_with_the_graph_and_after_a_pass(end: Callable):
     x = Tensor(np.ones(1000), requires_grad=True)
     inner = x.exp()
     kept = weakref.ref(inner.data)
@@ -136,7 +136,7 @@ def test_a_large_array_inside_of_a_graph_dies_with_the_graph_and_after_a_pass(en
     assert kept() is None
 
 
-def test_an_op_whose_rule_needs_no_values_keeps_no_array_alive():
+def test_op_whose_rule_needs_no_values_keeps_no_array_alive():
     x = Tensor(np.ones(1000), requires_grad=True)
     inner = x * 2
     kept = weakref.ref(inner.data)
@@ -190,7 +190,7 @@ def test_threads_that_make_views_of_one_base_lose_none_and_keep_none():
     np.testing.assert_array_equal(w.data, np.ones((3, 2)))
 
 
-def test_a_gradient_that_many_send_to_is_summed_in_one_array():
+def test_gradient_that_many_send_to_is_summed_in_one_array():
     """Of a hundred parts the first two make an array, and the others are added to it."""
     w = Tensor(np.ones(200_000), requires_grad=True)
     xs = [Tensor(np.full(200_000, float(i))) for i in range(100)]
@@ -203,7 +203,7 @@ def test_a_gradient_that_many_send_to_is_summed_in_one_array():
     assert (w.grad == 4950).all()
 
 
-def test_what_a_pass_sums_in_place_is_no_array_of_anybody_elses():
+def test_sums_in_place_are_of_no_array_of_anybody_elses():
     x = Tensor([1.0, 2.0], requires_grad=True)
     seed = np.array([1.0, 1.0])
     y = x + x + x

@@ -22,13 +22,13 @@ def test_every_kind_of_op_heeds_no_grad(op: Callable):
     assert is_grad_enabled()
 
 
-def test_an_inner_tensor_cannot_be_frozen_and_the_error_says_detach():
+def test_inner_tensor_cannot_be_frozen_and_the_error_says_detach():
     with pytest.raises(RuntimeError, match=r"detach\(\)"):
         (parameter(1) * 2).requires_grad_(False)
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_what_is_frozen_or_unfrozen_after_its_use_gets_none_and_the_others_get_theirs(frozen: bool):
+def test_leaf_frozen_or_unfrozen_after_its_use_gets_none_and_the_others_get_theirs(frozen: bool):
     x, c = parameter(2), Tensor([3.0], requires_grad=frozen)
     y = (x * c).sum()
     assert c.requires_grad_(not frozen) is c
@@ -57,7 +57,7 @@ def test_to_freeze_and_unfreeze_changes_nothing(make: Callable[[], Any]):
     assert (float(x.grad), seen) == (14, [2, 2, 5])
 
 
-def test_what_is_written_and_zeroed_while_a_leaf_is_frozen_stays_so():
+def test_write_and_zeroed_gradient_of_a_frozen_leaf_stay():
     x = parameter(1, 2)
     view, shared = x[:1], x.detach()
     (x * 2).sum().backward()
@@ -107,7 +107,7 @@ def test_detect_anomaly_shows_the_operand():
         (x * x.log()).sum().backward()
 
 
-def test_a_backward_pass_does_not_warn():
+def test_backward_pass_does_not_warn():
     x = parameter(0)
     with np.errstate(all="ignore"):
         y = x.log() + x.sqrt() + 1 / x

@@ -22,7 +22,7 @@ from micrograd.tensor import functions as functions
 
 
 @every_op
-def test_the_value_is_numpys(op: Op):
+def test_value_is_numpys(op: Op):
     for operands in op.runs():
         out = op.call(*map(Tensor, operands))
         expected = np.asarray(op.in_numpy(*operands))
@@ -139,7 +139,7 @@ def test_gradients_have_the_shape_and_dtype_of_the_operands_which_stay_as_they_w
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if max(map(len, op.shapes)) > 1], ids=str)
-def test_a_constant_operand_gets_none_and_changes_no_other_gradient(op: Op):
+def test_constant_operand_gets_none_and_changes_no_other_gradient(op: Op):
     for operands in op.runs():
         xs, _ = gradients(op, operands)
         for i in range(len(xs)):
@@ -159,7 +159,7 @@ LAYOUTS: dict[str, tuple[Callable, Callable]] = {  # how to lay an array out in 
 
 
 @every_op
-def test_the_layout_in_memory_changes_nothing(op: Op):
+def test_layout_in_memory_changes_nothing(op: Op):
     operands = max(op.runs(), key=lambda arrays: max(a.ndim for a in arrays))  # fewer axes have fewer layouts
     plain, out = gradients(op, operands)
     for layout, (lay, view) in LAYOUTS.items():
@@ -190,13 +190,13 @@ def is_right_or_raises(op: Op, write: Callable[[Tensor], None], create_graph: bo
 
 
 @every_op
-def test_a_write_between_the_passes_is_never_silently_wrong(op: Op):
+def test_write_between_the_passes_is_never_silently_wrong(op: Op):
     cases = itertools.product(WRITES, (False, True))
     assert [(name, graph) for name, graph in cases if not is_right_or_raises(op, WRITES[name], graph)] == []
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op.linear], ids=str)
-def test_an_op_that_needs_no_values_does_not_mind_that_they_change(op: Op):
+def test_op_that_needs_no_values_does_not_mind_that_they_change(op: Op):
     xs = leaves(op.operands(op.shapes[0]))
     inner = [x * 1 for x in xs]
     out = op.call(*inner)
@@ -244,7 +244,7 @@ def test_random_broadcast_pairs_give_gradients_of_the_operands_shapes(op: Op):
         np.testing.assert_allclose(y.grad, summed_back(full[1].grad, b.shape), rtol=1e-12, atol=1e-12)
 
 
-def test_a_thousand_pairs_of_batches_of_matrices_give_gradients_of_the_operands_shapes():
+def test_thousand_pairs_of_batches_of_matrices_give_gradients_of_the_operands_shapes():
     rng = np.random.default_rng(0)
     for _ in range(1000):
         batches, (n, k, m) = broadcast_pair(rng), rng.integers(1, 4, size=3)
@@ -263,13 +263,13 @@ def test_a_thousand_pairs_of_batches_of_matrices_give_gradients_of_the_operands_
 
 
 @pytest.mark.parametrize(("name", "use", "error", "message"), BAD, ids=[f"{b[0]}-{i}" for i, b in enumerate(BAD)])
-def test_a_wrong_use_raises_and_says_what_was_found(name: str, use: Callable, error: Any, message: str):
+def test_wrong_use_raises_and_says_what_was_found(name: str, use: Callable, error: Any, message: str):
     with pytest.raises(error, match=f"(?s){message}"):
         use()
 
 
 @pytest.mark.parametrize("op", [*BINARY[:5], MATMUL], ids=str)
-def test_what_is_no_array_of_numbers_is_refused_on_the_left_too(op: Op):
+def test_operand_on_the_left_that_is_no_array_of_numbers_is_refused(op: Op):
     for wrong in (["two"], "two", None, 1j):
         with pytest.raises(TypeError):
             op.call(wrong, Tensor([1.0, 2.0]))
@@ -277,7 +277,7 @@ def test_what_is_no_array_of_numbers_is_refused_on_the_left_too(op: Op):
 
 @pytest.mark.parametrize("op", [*BINARY[:5], MATMUL], ids=str)
 @pytest.mark.parametrize("number", [np.complex64(1j), np.complex128(1)], ids=["complex64", "complex128"])
-def test_a_complex_number_of_numpys_is_refused(op: Op, number: Any):
+def test_complex_number_of_numpys_is_refused(op: Op, number: Any):
     with pytest.raises(TypeError, match="real"):
         op.call(Tensor([1.0, 2.0]), number)
 
@@ -292,7 +292,7 @@ def nothing_is_cached() -> None:
 
 @pytest.mark.usefixtures("nothing_is_cached")
 @every_op
-def test_a_refused_call_leaves_no_trace(op: Op):
+def test_refused_call_leaves_no_trace(op: Op):
     """Neither a method's, nor that of a row: what it was made for is in a cache, where 2.0 is 2."""
     for _, use, error, _ in [bad for bad in BAD if bad[0].partition(":")[0] == op.name.partition(":")[0]]:
         with pytest.raises(error):
@@ -310,5 +310,5 @@ def test_a_refused_call_leaves_no_trace(op: Op):
         (ops.exp, "<Row exp>"),
     ],
 )
-def test_a_row_says_what_it_was_made_with(row: Any, text: str):
+def test_row_says_what_it_was_made_with(row: Any, text: str):
     assert repr(row) == text

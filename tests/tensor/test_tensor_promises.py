@@ -42,7 +42,7 @@ def test_prod_of_one_factor_is_a_number_of_its_own():
     assert x.item() == 3.0
 
 
-def test_a_zero_to_a_power_has_the_gradient_that_pytorch_gives():
+def test_zero_to_a_power_has_the_gradient_that_pytorch_gives():
     torch = pytest.importorskip("torch")
     powers = np.array([0.0, 1, 2, 0.5, 3, -1])
     ours, theirs = Tensor(np.zeros(6), requires_grad=True), torch.zeros(6, dtype=torch.float64, requires_grad=True)
@@ -79,7 +79,7 @@ def test_numbers_do_not_promote_float32(op: Op):
     assert {op.call(x, 2).dtype, op.call(2, x).dtype, op.call(x, 2.5).dtype, op.call(2.5, x).dtype} == {x.dtype}
 
 
-def test_an_integer_tensor_computes_like_an_integer_array():
+def test_integer_tensor_computes_like_an_integer_array():
     x = Tensor([3, 4])
     assert [(x * 2).dtype, (x + x).dtype, x.sum().dtype, (x / 2).dtype] == [np.int64, np.int64, np.int64, np.float64]
 
@@ -87,7 +87,7 @@ def test_an_integer_tensor_computes_like_an_integer_array():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("name", "value"), [("softmax", 1), ("log_softmax", 0), ("logsumexp", 1.5), ("prod", 1.5)])
 @pytest.mark.parametrize("axis", [0, -1])
-def test_a_number_has_one_axis_for_those_that_need_one(name: str, value: float, axis: int, dtype: str):
+def test_number_has_one_axis_for_those_that_need_one(name: str, value: float, axis: int, dtype: str):
     x = Tensor(1.5, dtype=dtype, requires_grad=True)
     y = getattr(x, name)(axis)
     y.backward()
@@ -95,7 +95,7 @@ def test_a_number_has_one_axis_for_those_that_need_one(name: str, value: float, 
 
 
 @pytest.mark.parametrize("name", ["mean", "var", "std"])
-def test_a_number_has_no_axis_for_those_of_numpys_that_want_a_real_one(name: str):
+def test_number_has_no_axis_for_those_of_numpys_that_want_a_real_one(name: str):
     with pytest.raises(np.exceptions.AxisError):
         getattr(Tensor(1.5), name)(0)
 
@@ -104,19 +104,19 @@ def test_integers_have_a_softmax():
     np.testing.assert_allclose(Tensor([1, 2]).softmax().data, Tensor([1.0, 2.0]).softmax().data)
 
 
-def test_one_element_has_no_two_unknown_lengths():
+def test_reshape_of_one_element_has_no_two_unknown_lengths():
     with pytest.raises(ValueError, match="one unknown dimension"):
         Tensor(1.0).reshape(-1, -1)
 
 
 @pytest.mark.parametrize("dtype", [complex, object, "M8", "U3"])
 @pytest.mark.parametrize("make", [lambda d: Tensor([1.0], dtype=d), lambda d: Tensor([1.0]).astype(d)])
-def test_a_dtype_that_is_not_of_real_numbers_is_refused(make: Any, dtype: Any):
+def test_dtype_that_is_not_of_real_numbers_is_refused(make: Any, dtype: Any):
     with pytest.raises(TypeError, match="real numbers"):
         make(dtype)
 
 
 @pytest.mark.parametrize("condition", ["yes", 1j, None, [None, 1]])
-def test_a_condition_that_is_no_array_of_bools_or_numbers_is_refused(condition: Any):
+def test_condition_that_is_no_array_of_bools_or_numbers_is_refused(condition: Any):
     with pytest.raises(TypeError, match="found"):
         where(condition, Tensor([1.0, 2.0]), 0.0)

@@ -20,7 +20,7 @@ from micrograd.engine.rows import Row
 # Versions: a value that backward needs, and that was changed
 
 
-def test_a_changed_value_raises_and_the_error_names_the_op_and_both_versions():
+def test_changed_value_raises_and_the_error_names_the_op_and_both_versions():
     x = parameter(1, 2)
     a = x * 1
     y = a * a
@@ -31,7 +31,7 @@ def test_a_changed_value_raises_and_the_error_names_the_op_and_both_versions():
     assert x.grad is None
 
 
-def test_the_result_of_an_op_may_be_what_its_rule_needs():
+def test_result_of_an_op_may_be_what_its_rule_needs():
     y = parameter(1, 2).exp()
     z = y.sum()
     y += 1
@@ -39,7 +39,7 @@ def test_the_result_of_an_op_may_be_what_its_rule_needs():
         (z + y.sum()).backward()
 
 
-def test_a_product_of_matrices_does_not_mind_a_change_of_the_one_whose_other_is_a_constant():
+def test_product_of_matrices_does_not_mind_a_change_of_the_one_whose_other_is_a_constant():
     x, w = parameter([1.0, 2.0]), Tensor([[3.0], [4.0]])
     a = x * 1
     y = a @ w
@@ -64,7 +64,7 @@ def test_views_and_their_base_share_a_version(view: Callable):
 
 
 @pytest.mark.parametrize("copied", [lambda a: a * 1, lambda a: a[[0, 1]], lambda a: a.astype(float), Tensor])
-def test_a_copy_has_a_version_of_its_own(copied: Callable):
+def test_copy_has_a_version_of_its_own(copied: Callable):
     base = Tensor(np.ones((2, 2)))
     x = Tensor(np.ones((2, 2)), requires_grad=True)
     y = (x * base).sum()
@@ -100,7 +100,7 @@ every_write = pytest.mark.parametrize("write", THROUGH_DATA.values(), ids=THROUG
 
 @every_write
 @pytest.mark.parametrize("requires_grad", [False, True])
-def test_a_write_through_data_reaches_what_shares_memory_while_a_graph_is_alive(write: Callable, requires_grad: bool):
+def test_write_through_data_reaches_what_shares_memory_while_a_graph_is_alive(write: Callable, requires_grad: bool):
     x = Tensor([1.0, 2.0], requires_grad=requires_grad)
     shared, turned = x.detach(), x[::-1].detach()
     y = (parameter(1, 2) * x * x).sum()
@@ -113,7 +113,7 @@ def test_a_write_through_data_reaches_what_shares_memory_while_a_graph_is_alive(
 
 
 @every_write
-def test_a_write_through_data_is_right_for_the_graphs_that_come_after_it(write: Callable):
+def test_write_through_data_is_right_for_the_graphs_that_come_after_it(write: Callable):
     x = parameter(1, 2)
     shared = x.detach()
     before = (x * x).sum()
@@ -175,7 +175,7 @@ def test_data_is_the_array_that_it_was_once_no_graph_keeps_it(graph: Callable, e
     assert x.data is array
 
 
-def test_what_is_given_is_copied():
+def test_arrays_given_to_a_tensor_are_copied():
     array, index = np.array([1.0, 2.0, 3.0]), np.array([0, 2])
     made, assigned, copied = Tensor(array), Tensor([0.0, 0.0, 0.0]), Tensor([0.0, 0.0, 0.0])
     assigned.data = array
@@ -250,6 +250,6 @@ def test_data_that_another_thread_has_moved_while_this_one_waited_for_it_is_not_
     loss.backward()
 
 
-def test_a_node_shows_the_array_of_its_tensor():
+def test_node_shows_the_array_of_its_tensor():
     w = parameter(3)
     assert w._node.data is w.data

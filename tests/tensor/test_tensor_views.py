@@ -231,7 +231,7 @@ def test_views_and_writes_give_the_values_and_gradients_of_forward_mode(program:
 
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])
-def test_a_view_of_one_element_or_many_writes_through_whatever_the_rank(ndim: int):
+def test_view_of_one_element_or_many_writes_through_whatever_the_rank(ndim: int):
     t = Tensor(np.zeros((2,) * ndim))
     row = t[1]
     row += 10
@@ -243,7 +243,7 @@ def test_a_view_of_one_element_or_many_writes_through_whatever_the_rank(ndim: in
 
 @pytest.mark.parametrize("change", [lambda v: v.__iadd__(5), lambda v: v.zero_(), lambda v: v[:1].__imul__(2)])
 @pytest.mark.parametrize("requires_grad", [True, False], ids=["set later", "frozen later"])
-def test_a_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Callable, requires_grad: bool):
+def test_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Callable, requires_grad: bool):
     x = Tensor([1.0, 2.0], requires_grad=not requires_grad)
     view = x[:1]
     x.requires_grad_(requires_grad)
@@ -255,7 +255,7 @@ def test_a_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Ca
     assert x.data[0] != 1
 
 
-def test_a_view_whose_base_got_other_memory_goes_its_own_way():
+def test_view_whose_base_got_other_memory_goes_its_own_way():
     x = parameter(1, 2)
     y = x * 1
     view = y[:1]
@@ -270,7 +270,7 @@ def test_a_view_whose_base_got_other_memory_goes_its_own_way():
 
 
 @pytest.mark.parametrize("copied", [copy, deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
-def test_a_copy_of_a_view_is_no_view(copied: Callable):
+def test_copy_of_a_view_is_no_view(copied: Callable):
     base = Tensor([1.0, 2.0])
     other = copied(base[:1])
     other += 5
@@ -278,7 +278,7 @@ def test_a_copy_of_a_view_is_no_view(copied: Callable):
     equal(other, [6])
 
 
-def test_a_view_that_was_made_a_leaf_stays_one():
+def test_view_that_was_made_a_leaf_stays_one():
     buffer, w = Tensor([1.0, 2.0]), parameter(3)
     leaf = buffer[:1].requires_grad_()
     buffer *= w
@@ -288,7 +288,7 @@ def test_a_view_that_was_made_a_leaf_stays_one():
     assert w.grad is None
 
 
-def test_a_leaf_that_is_frozen_shares_its_memory_and_unfrozen_has_what_it_was_given():
+def test_leaf_that_is_frozen_shares_its_memory_and_unfrozen_has_what_it_was_given():
     x = parameter(1, 2)
     shared = x.detach()
     x.requires_grad_(False)
@@ -344,7 +344,7 @@ def test_x_raises_after_a_view_of_it_was_written_to_alone(use: Callable, write: 
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_constant_raises_after_a_parameter_was_written_to_a_view_of_it_alone(use: Callable):
+def test_constant_raises_after_a_parameter_was_written_to_a_view_of_it_alone(use: Callable):
     x = Tensor([1.0, 2.0])
     view = x[:1]
     view += parameter(5)
@@ -355,7 +355,7 @@ def test_a_constant_raises_after_a_parameter_was_written_to_a_view_of_it_alone(u
 @pytest.mark.parametrize(
     "index", [0, -1, (0,), slice(0, 1), slice(None), ..., (..., 1), None, [0, 1], [True, False, True]]
 )
-def test_an_item_in_place_is_recorded(index: Any):
+def test_item_in_place_is_recorded(index: Any):
     x, w = parameter(1, 2, 3), Tensor(5.0, requires_grad=True)
     array, slopes = x.data.copy(), np.ones(3)
     y = x * 1
@@ -368,7 +368,7 @@ def test_an_item_in_place_is_recorded(index: Any):
     equal(w.grad, x.data[index].sum())
 
 
-def test_an_item_in_place_of_a_constant_gives_it_a_history():
+def test_item_in_place_of_a_constant_gives_it_a_history():
     x, buffer = parameter(1, 2), Tensor(np.zeros((2, 2)))
     for i in range(2):
         buffer[i] += x * (i + 1)
@@ -377,7 +377,7 @@ def test_an_item_in_place_of_a_constant_gives_it_a_history():
     equal(x.grad, [21, 0])
 
 
-def test_only_the_same_item_makes_x_usable_again():
+def test_item_written_back_makes_x_usable_again():
     x = parameter(1, 2) * 1
     view = x[0]
     view += 5
@@ -388,7 +388,7 @@ def test_only_the_same_item_makes_x_usable_again():
     equal(x, [6, 2])
 
 
-def test_an_item_of_an_item_is_written_back_twice_or_with_the_whole_index():
+def test_item_of_an_item_is_written_back_twice_or_with_the_whole_index():
     leaf = parameter([1, 2], [3, 4])
     x = leaf * 1
     x[0, 1] *= 5
@@ -425,7 +425,7 @@ def test_views_of_a_constant_raise_after_it_was_given_a_history():
         view.sum()
 
 
-def test_a_view_that_was_written_to_keeps_its_label_grad_and_retain_grad():
+def test_view_that_was_written_to_keeps_its_label_grad_and_retain_grad():
     x = parameter(1, 2)
     view = (x * 1)[:1]
     view.retain_grad()
@@ -437,7 +437,7 @@ def test_a_view_that_was_written_to_keeps_its_label_grad_and_retain_grad():
     equal(x.grad, [15, 0])
 
 
-def test_a_view_from_inside_no_grad_is_not_written_through_outside():
+def test_view_from_inside_no_grad_is_not_written_through_outside():
     y = parameter(1, 2) * 1
     with no_grad():
         view = y[:1]
@@ -448,7 +448,7 @@ def test_a_view_from_inside_no_grad_is_not_written_through_outside():
         y.sum()
 
 
-def test_a_lazy_view_is_a_view():
+def test_lazy_view_is_a_view():
     y = parameter(1, 2) * 1
     with lazy():
         view = y[:1]
@@ -458,7 +458,7 @@ def test_a_lazy_view_is_a_view():
         y.sum()
 
 
-def test_a_view_of_a_view_that_was_given_new_memory_still_belongs_to_its_base():
+def test_view_of_a_view_that_was_given_new_memory_still_belongs_to_its_base():
     base = parameter(1, 2, 3) * 1
     middle = base[:2]
     inner = middle[1:]
@@ -469,7 +469,7 @@ def test_a_view_of_a_view_that_was_given_new_memory_still_belongs_to_its_base():
         inner.tolist()
 
 
-def test_a_view_that_was_made_of_a_constant_stays_one_when_that_is_unfrozen():
+def test_view_that_was_made_of_a_constant_stays_one_when_that_is_unfrozen():
     """As any other result that was computed before."""
     x = Tensor([1.0, 2.0, 3.0])
     view = x[:2]
@@ -492,7 +492,7 @@ def test_writing_many_items_takes_linear_time():
     assert many < 5 * few
 
 
-def test_a_view_that_is_gone_leaves_nothing_behind():
+def test_view_that_is_gone_leaves_nothing_behind():
     x = parameter(1, 2)
     kept = [x[0], x[1]]
     assert len(x._node.storage.views) == 2

@@ -35,7 +35,7 @@ def again(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], ModuleType]:
     return execute
 
 
-def test_no_object_is_of_the_kinds_that_numpy_would_have_made(again: Callable[[str, str], ModuleType]):
+def test_objects_are_of_no_kind_that_numpy_would_have_made(again: Callable[[str, str], ModuleType]):
     there = again(OPTIONAL, "numpy")
     for kind in (there.Tensor, there.ArrayNode, there.np.ndarray, there.np.random.Generator):
         assert not isinstance(1.0, kind)
@@ -45,7 +45,7 @@ def test_no_object_is_of_the_kinds_that_numpy_would_have_made(again: Callable[[s
     assert all(hasattr(there, name) for name in there.__all__)
 
 
-def test_the_folder_of_tensors_says_what_is_missing_once_a_tensor_is_asked_for(
+def test_folder_of_tensors_says_what_is_missing_once_a_tensor_is_asked_for(
     again: Callable[[str, str], ModuleType],
 ):
     there = again(WHOLE, "numpy")
@@ -56,7 +56,7 @@ def test_the_folder_of_tensors_says_what_is_missing_once_a_tensor_is_asked_for(
 
 
 @pytest.mark.parametrize(("name", "missing"), [(OPTIONAL, "micrograd.tensor.node"), (WHOLE, f"{WHOLE}.tensor")])
-def test_a_module_of_our_own_that_is_missing_is_not_taken_for_numpy(
+def test_module_of_our_own_that_is_missing_is_not_taken_for_numpy(
     again: Callable[[str, str], ModuleType], name: str, missing: str
 ):
     with pytest.raises(ModuleNotFoundError, match=missing):

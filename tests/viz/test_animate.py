@@ -63,7 +63,7 @@ def test_each_caption_has_its_step_values_appear_forward_and_gradients_backward(
     assert "animation-duration:5s;animation-iteration-count:infinite" in picture.svg, "8 steps, and two more of rest"
 
 
-def test_a_gradient_of_several_uses_grows_and_is_bold_when_it_is_whole():
+def test_gradient_of_several_uses_grows_and_is_bold_when_it_is_whole():
     a = Value(3.0, label="a")
     picture = viz.animate(a * a + a * 2)
     of_a = [
@@ -104,7 +104,7 @@ def test_ten_nodes_take_less_than_40_kb_and_fetch_nothing():
 @pytest.mark.parametrize(
     "label", ["</style><script>alert(1)</script>", 'a "b" & c', "x" * 10_000, "\u202e\x00", "∂ 😀"]
 )
-def test_a_hostile_label_stays_text(label):
+def test_hostile_label_stays_text(label):
     svg = viz.animate(Value(1.0, label=label) * 2).svg
     root = ET.fromstring(svg)
     assert not list(root.iter(f"{SVG}script"))
@@ -119,7 +119,7 @@ def test_without_gradients_there_is_a_forward_pass():
         assert not [text for text in captions if text.startswith("Backward")]
 
 
-def test_a_hand_written_closure_is_animated():
+def test_hand_written_closure_is_animated():
     a = Value(3.0, label="a")
     out = Value(a.data * 5, (a,), "five")
 
@@ -148,13 +148,13 @@ def test_more_nodes_than_one_can_take_in_are_refused_with_what_draws_them():
         (Value(1.0), {"width": 0}, ValueError, "width is 0; it must be above 0"),
     ],
 )
-def test_what_cannot_be_animated_is_refused(root, options, error, words):
+def test_animate_refuses_what_cannot_be_animated(root, options, error, words):
     with pytest.raises(error, match=words):
         viz.animate(root, **options)
 
 
 # ------------------------------------------------------------------------------------------------ kept
-def test_a_notebook_gets_it_as_a_picture_with_words(tmp_path):
+def test_notebook_gets_it_as_a_picture_with_words(tmp_path):
     picture = viz.animate([example()])
     bundle = picture._repr_mimebundle_()
     assert list(bundle) == ["text/html", "text/plain"]
@@ -165,7 +165,7 @@ def test_a_notebook_gets_it_as_a_picture_with_words(tmp_path):
     assert picture.save(tmp_path / "a.svg").read_text(encoding="utf-8") == picture.svg
 
 
-def test_a_picture_is_as_wide_as_asked_and_no_wider_than_its_graph():
+def test_picture_is_as_wide_as_asked_and_no_wider_than_its_graph():
     assert ET.fromstring(viz.animate(neuron(), width=380).svg).get("width") == "380"
     small = viz.animate(Value(2.0) * 3, width=2000).svg
     assert float(ET.fromstring(small).get("width")) < 500

@@ -50,7 +50,7 @@ def test_local_derivative_and_part_of(out, above, wanted):
 
 
 @pytest.mark.parametrize("place", ["leaf", "inner", "root"])
-def test_a_gradient_that_a_hook_gave_is_known_as_such(place):
+def test_gradient_that_a_hook_gave_is_known_as_such(place):
     a = Value(0.5)
     b = a * 2
     nodes = {"leaf": a, "inner": b, "root": b * a}
@@ -58,7 +58,7 @@ def test_a_gradient_that_a_hook_gave_is_known_as_such(place):
     assert passed(nodes["root"])[1].replaced == {nodes[place]}
 
 
-def test_a_hook_that_only_looks_replaces_nothing():
+def test_hook_that_only_looks_replaces_nothing():
     seen = []
     a = Value(0.5)
     a.register_hook(seen.append)
@@ -78,7 +78,7 @@ def test_data_that_was_changed_after_it_was_read_is_known_as_it_was():
     assert changed_since(walk(Value(float("nan")) * 2).nodes) == {}
 
 
-def test_what_an_op_in_place_has_written_over_is_computed_once_more():
+def test_array_that_an_op_in_place_has_written_over_is_computed_once_more():
     x = Tensor([1.0, float("nan")], requires_grad=True)
     y = x * 2
     z = y + 1
@@ -103,7 +103,7 @@ class Doubled(Function):
 
 @pytest.mark.parametrize("double", [compile(lambda x: x * 2), Doubled.apply], ids=["compiled", "Function"])
 @pytest.mark.parametrize("written", [False, True], ids=["as it was", "written over"])
-def test_what_only_its_author_can_compute_is_not_computed_again(double, written):
+def test_op_that_only_its_author_can_compute_is_not_computed_again(double, written):
     y = double(Tensor([1.0, 2.0], requires_grad=True))
     z = (y * 3).sum()
     if written:
@@ -114,7 +114,7 @@ def test_what_only_its_author_can_compute_is_not_computed_again(double, written)
     assert "is not computed again" in program(*passed(z + y.sum()))
 
 
-def test_what_no_rule_uses_is_not_taken_for_what_was():
+def test_operand_that_no_rule_uses_is_not_taken_for_what_was():
     x, z = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 3.0], requires_grad=True)
     y = x * 2
     w = y + 1  # its rules ask for no value of y, so that none was kept
@@ -122,7 +122,7 @@ def test_what_no_rule_uses_is_not_taken_for_what_was():
     assert changed_since(walk((w + y).sum()._node).nodes) == {}
 
 
-def test_no_warning_comes_from_asking_arrays_once_more():
+def test_arrays_that_are_asked_once_more_do_not_warn():
     t = Tensor([0.0, 1.0], requires_grad=True)
     with np.errstate(all="ignore"):
         out = t.log().sum()
@@ -141,7 +141,7 @@ def test_inner_gradients_of_tensors_are_known_and_not_kept():
 
 
 @pytest.mark.parametrize("size", [(), (3,), (2, 3)])
-def test_a_root_of_any_shape_is_differentiated_as_its_sum(size):
+def test_root_of_any_shape_is_differentiated_as_its_sum(size):
     t = Tensor(np.full(size, 2.0), requires_grad=True)
     assert (passed(t * 3)[1].grads[t._node] == 3.0).all()
 
@@ -149,7 +149,7 @@ def test_a_root_of_any_shape_is_differentiated_as_its_sum(size):
 # ------------------------------------------------------------------------------------------------ computed again
 
 
-def test_the_page_starts_from_the_data_of_the_forward_pass():
+def test_page_starts_from_the_data_of_the_forward_pass():
     a = Value(3.0)
     out = a * a
     a.data = 100.0
@@ -183,5 +183,5 @@ def ones(*shape):
         (lambda: (ones(80, 1) * ones(1, 60)).sum(), "an array of 4,800 numbers is computed by Python alone"),
     ],
 )
-def test_what_the_page_cannot_compute_again_says_why(root, words):
+def test_op_that_the_page_cannot_compute_again_says_why(root, words):
     assert words in program(*passed(root()))

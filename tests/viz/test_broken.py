@@ -23,14 +23,14 @@ def shown(function, **names):
     return picture and [(title(box), dict(box.rows).get("shape") or dict(box.rows)["data"]) for box in picture.boxes]
 
 
-def test_the_operands_and_what_made_them_are_shown_with_their_shapes():
+def test_operands_and_what_made_them_are_shown_with_their_shapes():
     x, w = Tensor(np.ones((3, 4)), requires_grad=True), Tensor(np.ones((5, 2)))
     h = x.tanh()
     found = shown(lambda: h @ w, x=x, w=w, h=h)
     assert found == [("x", "(3, 4) float64"), ("h = tanh(x)", "(3, 4) float64"), ("w", "(5, 2) float64")]
 
 
-def test_a_layer_that_does_not_fit_shows_what_came_into_it():
+def test_layer_that_does_not_fit_shows_what_came_into_it():
     model, x = Sequential(Linear(4, 8), Linear(7, 2)), Tensor(np.ones((3, 4)))
     assert shown(lambda: model(x), model=model, x=x)[-1] == ("n3 = linear(x, 0.weight, 0.bias)", "(3, 8) float64")
 
@@ -40,7 +40,7 @@ def test_scalars_are_shown_with_their_numbers():
     assert shown(lambda: (a * 3) + "1", a=a)[-1] == ("n2 = a * 3", "6.0000")
 
 
-def test_a_backward_written_by_hand_that_raises_shows_its_node():
+def test_backward_written_by_hand_that_raises_shows_its_node():
     a = Value(2.0, label="a")
     out = Value(4.0, (a,), "square")
 
@@ -51,7 +51,7 @@ def test_a_backward_written_by_hand_that_raises_shows_its_node():
     assert shown(lambda: (out * 2).backward())[-1] == ("n1 = square(a)", "4.0000")
 
 
-def test_of_a_long_history_the_last_cards_are_shown():
+def test_long_history_shows_its_last_cards():
     x = Value(1.0)
     for _ in range(20):
         x = x.tanh()
@@ -61,7 +61,7 @@ def test_of_a_long_history_the_last_cards_are_shown():
 
 
 @pytest.mark.parametrize("function", [lambda: 1 / 0, lambda: Value("x"), lambda: Value(1.0).show(height=-1)])
-def test_what_no_op_raised_gets_no_picture(function):
+def test_error_that_no_op_raised_gets_no_picture(function):
     assert broken.led_to(raised(function), {}) is None
 
 
@@ -73,7 +73,7 @@ def test_outside_of_a_notebook_nothing_listens(monkeypatch):
     broken.listen()
 
 
-def test_in_a_notebook_the_picture_comes_below_the_error():
+def test_picture_in_a_notebook_comes_below_the_error():
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     cells = ["from micrograd import Value\na = Value(2.0)", "b = a * 3\nb + 'x'", "1 / 0"]

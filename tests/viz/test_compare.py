@@ -30,7 +30,7 @@ def right(out):
     return (1 - out.data**2) * out.grad
 
 
-def test_what_is_right_agrees(leaves):
+def test_right_gradients_agree(leaves):
     x, w, b = leaves
     found = compare(tanh_by_hand(x * w + b, right) * 2, (x * w + b).tanh() * 2)
     assert found.difference == ""
@@ -47,7 +47,7 @@ def test_what_is_right_agrees(leaves):
     ],
 )
 @pytest.mark.parametrize("op", ["tanh", "my tanh"])
-def test_a_wrong_backward_is_named_and_what_is_wrong_with_it(leaves, rule, hint, op):
+def test_wrong_backward_is_named_and_what_is_wrong_with_it(leaves, rule, hint, op):
     x, w, b = leaves
     n = x * w + b
     n.label = "n"
@@ -58,7 +58,7 @@ def test_a_wrong_backward_is_named_and_what_is_wrong_with_it(leaves, rule, hint,
     assert found.endswith(hint)
 
 
-def test_the_use_that_was_forgotten_is_told():
+def test_use_that_was_forgotten_is_told():
     a = Value(3.0, label="a")
     square = Value(9.0, (a, a), "*")
 
@@ -69,13 +69,13 @@ def test_the_use_that_was_forgotten_is_told():
     assert "the reference uses a 2 times, and each use adds its part" in compare(square, a * a).difference
 
 
-def test_a_path_that_is_missing_is_told(leaves):
+def test_path_that_is_missing_is_told(leaves):
     x, w, _ = leaves
     held = Value(x.data, label="x")  # not the same leaf: its path is cut
     assert "used by" in compare(x * w + held.data, x * w + x).difference
 
 
-def test_the_first_number_that_differs_stops_it(leaves):
+def test_first_number_that_differs_stops_it(leaves):
     x, w, b = leaves
     found = compare((x * w - b).tanh(), (x * w + b).tanh()).difference
     assert found == (
@@ -97,7 +97,7 @@ def test_another_way_to_compute_the_same_agrees(leaves):
     assert compare(((2 * n).exp() - 1) / ((2 * n).exp() + 1), n.tanh()).difference == ""
 
 
-def test_a_function_of_tensors():
+def test_function_of_tensors():
     class Cube(Function):
         @staticmethod
         def forward(ctx, x):
@@ -116,7 +116,7 @@ def test_a_function_of_tensors():
     assert found.endswith("the sign is the other one")
 
 
-def test_a_network_folds_and_nothing_is_changed():
+def test_network_folds_and_nothing_is_changed():
     model = MLP(2, [8, 8, 1])
     point = [Value(0.5), Value(-1.0)]
     loss = model(point) ** 2

@@ -21,14 +21,14 @@ def circle(n=41, radius=12.0):
     return np.hypot(*np.meshgrid(x, x)) - radius
 
 
-def test_a_circle_is_one_closed_line_at_its_radius():
+def test_circle_is_one_closed_line_at_its_radius():
     (line,) = contours(circle(), 0.0)
     assert line[0] == line[-1]
     np.testing.assert_allclose(np.hypot(*(np.array(line) - 20).T), 12, atol=0.05)
 
 
 @pytest.mark.parametrize(("grid", "pieces"), [([[3, -1], [-1, 3]], {True}), ([[1, -3], [-3, 1]], {False})])
-def test_a_saddle_joins_the_corners_that_its_middle_sides_with(grid, pieces):
+def test_saddle_joins_the_corners_that_its_middle_sides_with(grid, pieces):
     """With a high middle, the lines cut off the two low corners."""
     lines = contours(np.array(grid, dtype=float), 0.0)
     assert len(lines) == 2
@@ -46,7 +46,7 @@ def test_every_edge_that_changes_sides_is_crossed_once(grid):
 
 
 @given(GRIDS)
-def test_a_line_ends_at_the_border_or_where_it_began(grid):
+def test_line_ends_at_the_border_or_where_it_began(grid):
     height, width = grid.shape
     for line in contours(grid, 0.5):
         border = [x in (0, width - 1) or y in (0, height - 1) for x, y in (line[0], line[-1])]
@@ -60,12 +60,12 @@ def test_nan_and_infinity_leave_the_rest_of_the_line():
     assert line == [(0.5, 1.0), (0.5, 2.0), (0.5, 3.0)]
 
 
-def test_a_straight_line_is_simplified_to_its_ends_and_corners_stay():
+def test_straight_line_is_simplified_to_its_ends_and_corners_stay():
     line = [(float(x), 0.0) for x in range(9)] + [(8.0, float(y)) for y in range(1, 5)]
     assert simplified(line, 0.01) == [(0.0, 0.0), (8.0, 0.0), (8.0, 4.0)]
 
 
-def test_a_simplified_circle_stays_within_the_tolerance():
+def test_simplified_circle_stays_within_the_tolerance():
     (line,) = contours(circle(), 0.0)
     short = simplified(line, 0.1)
     assert short[0] == short[-1]
@@ -75,7 +75,7 @@ def test_a_simplified_circle_stays_within_the_tolerance():
 
 
 @given(arrays(np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=9), elements=st.integers(0, 4)))
-def test_a_png_is_read_by_others_as_it_was_meant(pixels):
+def test_png_is_read_by_others_as_it_was_meant(pixels):
     palette = [(0, 114, 178, 255), (255, 255, 255, 0), (194, 78, 0, 128), (1, 2, 3, 4), (9, 9, 9, 9)]
     image = Image.open(io.BytesIO(png(pixels, palette)))
     assert image.mode == "P"

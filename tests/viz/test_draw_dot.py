@@ -75,7 +75,7 @@ def test_trace_gives_the_nodes_and_the_edges_of_the_classic_notebook_operands_fi
     assert Value(1.0) not in nodes
 
 
-def test_the_classic_notebooks_own_drawing_code_runs_on_what_trace_gives():
+def test_classic_notebooks_own_drawing_code_runs_on_what_trace_gives():
     nodes, edges = trace(neuron())
     dot = graphviz.Digraph()
     for n in nodes:
@@ -122,7 +122,7 @@ def test_operands_in_a_set_are_drawn_in_an_order_of_their_own():
         ([], ValueError, "empty"),
     ],
 )
-def test_what_is_no_node_is_refused_with_a_hint(wrong, kind, hint):
+def test_draw_dot_of_no_node_raises_with_a_hint(wrong, kind, hint):
     for draw in (draw_dot, trace):
         with pytest.raises(kind, match=hint):
             draw(wrong)
@@ -136,7 +136,7 @@ def test_options_that_mean_nothing_are_refused(options):
 
 
 # ------------------------------------------------------------------------------------------------ size
-def test_a_chain_of_any_length_is_walked():
+def test_chain_of_any_length_is_walked():
     x = Value(1.0)
     for _ in range(5000):
         x = x + 1.0
@@ -144,7 +144,7 @@ def test_a_chain_of_any_length_is_walked():
     assert draw_dot(x, max_nodes=None).source.count('shape="oval"') == 5000
 
 
-def test_a_graph_of_65000_nodes_is_folded_and_says_so():
+def test_graph_of_65000_nodes_is_folded_and_says_so():
     xs = [Value(float(i)) for i in range(148)]
     root = sum(((x * w).tanh() for w in xs for x in xs), Value(0.0))
     drawing = draw_dot(root)
@@ -191,7 +191,7 @@ def test_graphviz_shows_a_label_as_it_was_written():
     assert {HOSTILE[name] for name in names} <= {text.replace("\xa0", " ") for text in texts(tree)}
 
 
-def test_a_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip():
+def test_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip():
     label = "".join(f"{i} " for i in range(3000))
     drawing = draw_dot(Value(1.0, label=label))
     tree = svg_of(drawing)
@@ -232,7 +232,7 @@ def test_importing_viz_loads_neither_numpy_nor_matplotlib_nor_graphviz():
 
 
 # ------------------------------------------------------------------------------------------------ with and without dot
-def test_the_drawing_is_a_digraph_one_can_add_to_and_copy():
+def test_drawing_is_a_digraph_one_can_add_to_and_copy():
     drawing = draw_dot(Value(1.0))
     drawing.node("extra")
     twin = drawing.copy()
@@ -242,7 +242,7 @@ def test_the_drawing_is_a_digraph_one_can_add_to_and_copy():
 
 
 @pytest.mark.parametrize("rankdir", ["LR", "RL", "TB", "BT"])
-def test_the_direction_may_be_changed_afterwards(rankdir):
+def test_direction_may_be_changed_afterwards(rankdir):
     drawing = draw_dot(neuron())
     drawing.graph_attr["rankdir"] = rankdir
     wide, high = (float(svg_of(drawing).get(name)) for name in ("width", "height"))
@@ -271,7 +271,7 @@ def everything_that_shows_a_drawing(drawing, folder):
     yield Path(drawing.render(outfile=folder / "c.svg")).read_text(encoding="utf-8")
 
 
-def test_what_is_shown_is_the_same_with_graphviz_and_without_and_says_nothing(tmp_path, monkeypatch, caplog):
+def test_drawing_is_the_same_with_graphviz_and_without_and_says_nothing(tmp_path, monkeypatch, caplog):
     here = list(everything_that_shows_a_drawing(draw_dot(neuron()), tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     assert list(islice(everything_that_shows_a_drawing(draw_dot(neuron(), format="png"), tmp_path), 4)) == here[:4]
@@ -280,7 +280,7 @@ def test_what_is_shown_is_the_same_with_graphviz_and_without_and_says_nothing(tm
 
 
 @pytest.mark.parametrize("asked", [{"format": "png"}, {"format": "pdf"}, {"engine": "neato"}])
-def test_what_only_graphviz_can_draw_is_refused_in_one_sentence_without_it(no_dot, tmp_path, asked):
+def test_format_that_only_graphviz_can_draw_is_refused_in_one_sentence_without_it(no_dot, tmp_path, asked):
     drawing = draw_dot(Value(1.0))
     for attempt in (drawing.pipe, partial(drawing.render, tmp_path / "g")):
         with pytest.raises(graphviz.ExecutableNotFound) as caught:
@@ -332,7 +332,7 @@ def test_our_svg_is_light_and_dark_and_has_a_name_and_no_ids():
     assert not [element for element in tree.iter() if "id" in element.attrib]
 
 
-def test_a_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not():
+def test_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not():
     xs = [Value(float(i)) for i in range(14)]
     tangle = draw_dot([Value(0.0, tuple(xs), "mix") for _ in range(14)])
     chain = Value(0.0)
@@ -345,11 +345,11 @@ def test_a_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not():
 
 
 # ------------------------------------------------------------------------------------------------ notebooks
-def test_a_drawing_at_a_prompt_says_what_it_is():
+def test_drawing_at_a_prompt_says_what_it_is():
     assert repr(draw_dot(Value(2.0) * 3)) == "<Drawing: Computation graph: 3 nodes, 2 edges; svg(), render(filename)>"
 
 
-def test_a_notebook_gets_an_image_with_words_no_wider_than_its_column_nor_narrower_than_its_half():
+def test_notebook_gets_an_image_with_words_no_wider_than_its_column_nor_narrower_than_its_half():
     drawing = draw_dot(labelled(HOSTILE["handler"]))
     bundle = drawing._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}

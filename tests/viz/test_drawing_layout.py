@@ -87,29 +87,29 @@ def test_edges_point_to_the_right_unless_they_close_a_cycle():
     assert drawn.boxes[0][0] < drawn.boxes[1][0] < drawn.boxes[2][0] < drawn.boxes[3][0]
 
 
-def test_a_chain_stays_straight_when_every_link_takes_a_leaf():
+def test_chain_stays_straight_when_every_link_takes_a_leaf():
     chain = list(range(20))
     leaves = [(20 + i, i + 1) for i in range(19)]
     drawn = layout([(60, 30)] * 39, [*pairwise(chain), *leaves])
     assert len({drawn.boxes[i][1] for i in chain[1:]}) == 1  # the first is a leaf itself
 
 
-def test_a_chain_stays_straight_past_a_leaf_that_all_of_it_uses():
+def test_chain_stays_straight_past_a_leaf_that_all_of_it_uses():
     drawn = layout([(60, 30)] * 31, [*pairwise(range(30)), *[(30, i) for i in range(1, 30)]])
     assert len({drawn.boxes[i][1] for i in range(1, 30)}) == 1
 
 
-def test_a_leaf_stands_right_before_its_first_use():
+def test_leaf_stands_right_before_its_first_use():
     drawn = layout([(60, 30)] * 5, [(0, 1), (1, 2), (2, 3), (4, 3)])
     assert drawn.boxes[4][0] == drawn.boxes[2][0]
 
 
-def test_a_tree_keeps_its_operands_in_order():
+def test_tree_keeps_its_operands_in_order():
     drawn = layout([(60, 30)] * 7, [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (5, 6)])
     assert sorted(range(4), key=lambda i: drawn.boxes[i][1]) == [0, 1, 2, 3]
 
 
-def test_a_parent_stands_in_the_middle_of_two_equal_operands():
+def test_parent_stands_in_the_middle_of_two_equal_operands():
     drawn = layout([(60, 30)] * 3, [(0, 2), (1, 2)])
     assert drawn.boxes[2][1] == (drawn.boxes[0][1] + drawn.boxes[1][1]) / 2
 
@@ -132,7 +132,7 @@ def test_sorting_out_one_layer_does_not_tangle_another():
         assert _crossings(net_) <= before
 
 
-def test_no_edge_of_a_tangled_graph_runs_through_a_box():
+def test_edges_of_a_tangled_graph_run_through_no_box():
     for seed in range(40):
         rng = random.Random(seed)
         edges = net([(rng.randrange(40), rng.randrange(40)) for _ in range(70)])
@@ -145,7 +145,7 @@ def test_parallel_edges_enter_at_different_places():
     assert first[-1] != second[-1]
 
 
-def test_a_loop_is_one_point_on_its_box_and_nothing_gives_an_empty_sheet():
+def test_loop_is_one_point_on_its_box_and_nothing_gives_an_empty_sheet():
     assert layout([(60, 30)], [(0, 0)]).routes == [[(60.0, 15.0)]]
     assert layout([], []) == Layout(0.0, 0.0, [], [])
 
@@ -157,7 +157,7 @@ def test_two_thousand_boxes_do_not_overlap(reach):
     assert overlaps(layout([SIZES[i % 3] for i in range(2000)], edges)) == []
 
 
-def test_a_straight_chain_is_straight_and_its_depth_is_no_matter():
+def test_straight_chain_is_straight_and_its_depth_is_no_matter():
     drawn = layout([(60, 30)] * 10_000, list(pairwise(range(10_000))))
     assert {y for _, y, _, _ in drawn.boxes} == {0.0}
     assert all(len(route) == 2 for route in drawn.routes)

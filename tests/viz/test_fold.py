@@ -99,13 +99,13 @@ some_graphs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.intege
 
 
 @given(some_graphs, st.integers(1, 40))
-def test_the_limit_holds_and_no_node_is_lost_whatever_the_graph(root, limit):
+def test_limit_holds_and_no_node_is_lost_whatever_the_graph(root, limit):
     nodes, groups, _ = folded(root, limit)
     assert is_acyclic(nodes, groups)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 8, 13, 21, 34, 55])
-def test_the_limit_holds_with_modules_too_and_the_same_graph_folds_the_same_way(limit):
+def test_limit_holds_with_modules_too_and_the_same_graph_folds_the_same_way(limit):
     net, found = Net(), []
     for _ in range(2):
         random.seed(0)
@@ -113,7 +113,7 @@ def test_the_limit_holds_with_modules_too_and_the_same_graph_folds_the_same_way(
     assert found[0] == found[1]
 
 
-def test_a_graph_within_the_limit_is_left_alone():
+def test_graph_within_the_limit_is_left_alone():
     root = loss_of(Net(), samples=2)
     count = len(walk(root).nodes)
     groups, how = fold(walk(root), count)
@@ -129,7 +129,7 @@ def test_a_graph_within_the_limit_is_left_alone():
         (9, ["Net"]),
     ],
 )
-def test_the_deepest_modules_that_fit_are_drawn_each_as_one_box_for_fifty_samples(limit, modules):
+def test_deepest_modules_that_fit_are_drawn_each_as_one_box_for_fifty_samples(limit, modules):
     root = loss_of(Net(), samples=50)
     assert named(root, limit) == [(name, 50) for name in modules]
     assert folded(root, limit)[2].startswith("by module")
@@ -148,7 +148,7 @@ def test_weights_belong_to_their_module_even_if_a_penalty_uses_them_and_inputs_d
     assert ("*", len(weights)) in named(root, 30, "repeat")
 
 
-def test_a_chain_of_plus_is_one_sum():
+def test_chain_of_plus_is_one_sum():
     terms = [Value(float(i)) ** 2 for i in range(10)]
     nodes, groups, how = folded(sum(terms), 25)
     (total,) = [group for group in groups if group.op == "sum"]
@@ -157,7 +157,7 @@ def test_a_chain_of_plus_is_one_sum():
     assert how == "by structure"
 
 
-def test_a_partial_sum_that_has_a_name_or_another_use_or_is_a_root_is_not_swallowed():
+def test_partial_sum_that_has_a_name_or_another_use_or_is_a_root_is_not_swallowed():
     a, b, c, d = (Value(float(i)) for i in range(4))
     named = a + b
     named.label = "named"
@@ -181,7 +181,7 @@ def test_samples_that_went_the_same_way_are_one_box_and_those_that_went_another_
 
 
 @pytest.mark.parametrize(("terms", "limit", "sums"), [(2, 8, 0), (2, 7, 1), (4, 12, 1)])
-def test_a_short_sum_beside_a_module_is_folded_where_there_is_no_room_and_a_long_one_always(terms, limit, sums):
+def test_short_sum_beside_a_module_is_folded_where_there_is_no_room_and_a_long_one_always(terms, limit, sums):
     """The module is one box; its three inputs, the terms and their additions are the others."""
     out = Neuron([Value(0.1) for _ in range(3)])([Value(1.0) for _ in range(3)])
     for _ in range(terms):
@@ -199,7 +199,7 @@ def test_names_tell_nodes_apart_while_there_is_room():
     assert all(group.kind != "stretch" for group in groups)
 
 
-def test_what_nothing_else_folds_is_cut_into_stretches_of_depth():
+def test_graph_that_nothing_else_folds_is_cut_into_stretches_of_depth():
     x = Value(1.0)
     for i in range(300):
         x = x * 1.5 if i % 3 else x.tanh()
@@ -220,7 +220,7 @@ def test_edges_between_folded_boxes_are_counted():
     assert counts["Layer(3) #1", "Layer(3) #2"] == 50 * 3 * 3
 
 
-def test_a_recurrent_module_is_one_box_and_its_own_results_are_no_cycle():
+def test_recurrent_module_is_one_box_and_its_own_results_are_no_cycle():
     cell, state, x = Neuron([Value(0.5), Value(0.5)]), Value(0.0), Value(1.0)
     for _ in range(30):
         state = cell([state, x])
@@ -229,7 +229,7 @@ def test_a_recurrent_module_is_one_box_and_its_own_results_are_no_cycle():
     assert all(edge.tail != edge.head for edge in describe(nodes, groups).edges)
 
 
-def test_a_model_that_calls_one_part_often_was_called_as_often_as_its_rarest_part():
+def test_model_that_calls_one_part_often_was_called_as_often_as_its_rarest_part():
     model, cell, head, state = Net(), Neuron([Value(0.5)]), Neuron([Value(0.6)]), Value(0.0)
     for _ in range(30):
         state = cell([state], model)
@@ -243,7 +243,7 @@ def test_two_modules_that_feed_each_other_fold_all_the_same():
     folded(state, 4)
 
 
-def test_what_lies_at_another_depth_is_another_box():
+def test_node_at_another_depth_is_another_box():
     cell, state = Neuron([Value(0.5)]), Value(0.0)
     for _ in range(8):
         out = cell([state])

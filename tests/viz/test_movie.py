@@ -42,7 +42,7 @@ def filmed(losses=(0.9, 0.5, 0.3), model=flat, **options):
 
 
 # ------------------------------------------------------------------------------------------------ frames
-def test_a_frame_is_what_the_model_says_at_that_moment_the_highest_row_first():
+def test_frame_is_what_the_model_says_at_that_moment_the_highest_row_first():
     slope = Value(1.0)
     film = viz.movie(lambda p: slope * p[0] - 0.5, X, Y, resolution=20)
     film.frame(Value(0.25))
@@ -71,7 +71,7 @@ class Wrapped:
 
 @pytest.mark.parametrize("wrap", [lambda m: m, lambda m: lambda x: m(x), lambda m: m.forward, Wrapped, compile])
 @pytest.mark.parametrize("draw", [lambda m: filmed(model=m), lambda m: viz.plot_decision_boundary(m, X, Y)])
-def test_a_picture_is_of_the_model_in_use_and_leaves_it_and_the_generator_alone(wrap, draw):
+def test_picture_is_of_the_model_in_use_and_leaves_it_and_the_generator_alone(wrap, draw):
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5), nn.Linear(3, 1))
     before, state = model.state_dict(), generator(None).bit_generator.state
     draw(wrap(model))
@@ -107,7 +107,7 @@ def test_layers_are_told_apart_by_the_names_of_parameters(model, names):
     assert list(filmed([1.0], model=model).layers) == names
 
 
-def test_a_frame_has_the_weights_of_each_layer_and_of_many_a_part():
+def test_frame_has_the_weights_of_each_layer_and_of_many_a_part():
     model = MLP(2, [4, 1])
     first, last = filmed([1.0], model=model).frames[0].states["weights"]
     assert (len(first), last.tolist()) == (12, pytest.approx([p.data for p in model.layers[1].parameters()]))
@@ -135,7 +135,7 @@ def test_scores_that_are_not_those_of_the_classes_are_refused_and_leave_no_frame
     assert (len(film), film.losses) == (0, [])
 
 
-def test_an_error_while_a_frame_is_made_leaves_the_movie_as_it_was(monkeypatch):
+def test_error_while_a_frame_is_made_leaves_the_movie_as_it_was(monkeypatch):
     optimizer = SimpleNamespace(state={})
     film = viz.movie(lambda p: p[:, 0], X, Y, optimizer=optimizer)
     film.frame(1.0)
@@ -145,7 +145,7 @@ def test_an_error_while_a_frame_is_made_leaves_the_movie_as_it_was(monkeypatch):
     assert (len(film), film.losses) == (1, [1.0])
 
 
-def test_a_movie_without_a_frame_says_what_to_do():
+def test_movie_without_a_frame_says_what_to_do():
     film = filmed([])
     assert repr(film) == "<Movie without a frame yet>"
     assert len(film) == 0
@@ -156,7 +156,7 @@ def test_a_movie_without_a_frame_says_what_to_do():
 
 
 # ------------------------------------------------------------------------------------------------ the page
-def test_the_page_holds_every_frame_in_numbers_and_words_and_every_weight_in_a_bar():
+def test_page_holds_every_frame_in_numbers_and_words_and_every_weight_in_a_bar():
     data = embedded(filmed(model=MLP(2, [4, 3, 1], activation=lambda x: x * 0)).page().html)
     assert data["frames"][1]["says"] == "Step 1 of 2: loss 0.5000, 50\u202f% right."
     assert [frame["loss"] for frame in data["frames"]] == ["0.9000", "0.5000", "0.3000"]
@@ -165,7 +165,7 @@ def test_the_page_holds_every_frame_in_numbers_and_words_and_every_weight_in_a_b
     assert [[sum(bars) for bars in layers] for layers in by_frame] == [[12, 15, 4]] * 3
 
 
-def test_the_strip_has_a_picture_a_frame_transparent_at_the_boundary():
+def test_strip_has_a_picture_a_frame_transparent_at_the_boundary():
     film = filmed(model=lambda p: 3 * (p[:, 0] - p[:, 0].mean()))
     uri = re.search(r'<image [^>]*href="data:image/png;base64,([^"]*)"', film.page().html)[1]
     image = Image.open(io.BytesIO(base64.b64decode(uri)))
@@ -175,7 +175,7 @@ def test_the_strip_has_a_picture_a_frame_transparent_at_the_boundary():
     assert opaque[:, columns // 2].max() < 60 < 160 < opaque[:, 0].min()
 
 
-def test_the_lines_lie_where_the_score_is_that_of_the_level():
+def test_lines_lie_where_the_score_is_that_of_the_level():
     film = filmed([1.0], model=lambda p: 2 * p[:, 0] - 3)
     wide = film.xs[-1] - film.xs[0]
     for level, path in zip((-1, 0, 1), panels.boundary_paths(film, film.frames[0]), strict=True):
@@ -183,7 +183,7 @@ def test_the_lines_lie_where_the_score_is_that_of_the_level():
         assert path == f"M{x:.0f},0l0,{panels.plane_size(film)[1]}"
 
 
-def test_of_very_many_points_some_are_drawn_and_all_are_judged():
+def test_points_are_drawn_in_part_where_they_are_very_many_and_all_are_judged():
     points = np.random.default_rng(0).normal(size=(3000, 2))
     film = viz.movie(lambda p: p[:, 0], points, points[:, 0] > 0, resolution=10)
     film.frame(1.0)
@@ -192,7 +192,7 @@ def test_of_very_many_points_some_are_drawn_and_all_are_judged():
 
 
 @pytest.mark.parametrize("stretch", [(100, 1), (1, 100), (1, 1)])
-def test_the_longer_side_of_the_boundary_is_always_as_long(stretch):
+def test_longer_side_of_the_boundary_is_always_as_long(stretch):
     points = np.array(X) * stretch
     film = viz.movie(lambda p: p[:, 0], points, Y)
     assert max(panels.plane_size(film)) == 1000
@@ -248,7 +248,7 @@ def test_save_writes_the_page_and_open_shows_it(tmp_path, monkeypatch):
 
 
 # ------------------------------------------------------------------------------------------------ notebooks
-def test_a_notebook_gets_the_last_picture_in_words_then_the_page_in_a_frame_without_sandbox():
+def test_notebook_gets_the_last_picture_in_words_then_the_page_in_a_frame_without_sandbox():
     film = filmed(model=lambda p: p[:, 0] - 2)
     bundle = film._repr_mimebundle_()
     assert list(bundle) == ["text/html", "text/plain"]
@@ -266,7 +266,7 @@ def test_a_notebook_gets_the_last_picture_in_words_then_the_page_in_a_frame_with
 
 
 # ------------------------------------------------------------------------------------------------ a GIF
-def test_a_gif_shows_each_frame_for_as_long_as_asked_and_begins_anew(tmp_path):
+def test_gif_shows_each_frame_for_as_long_as_asked_and_begins_anew(tmp_path):
     filmed(model=MLP(2, [3, 1])).gif(tmp_path / "film.gif", seconds=0.25, width=200)
     with Image.open(tmp_path / "film.gif") as image:
         assert image.format == "GIF"
@@ -279,7 +279,7 @@ def test_a_gif_shows_each_frame_for_as_long_as_asked_and_begins_anew(tmp_path):
     assert times == [250, 250, 2250]
 
 
-def test_a_gif_shows_orange_below_zero_and_blue_above_it(tmp_path):
+def test_gif_shows_orange_below_zero_and_blue_above_it(tmp_path):
     filmed([1.0], model=lambda p: 9 * (p[:, 0] - 1.5)).gif(tmp_path / "film.gif", width=200)
     with Image.open(tmp_path / "film.gif") as image:
         pixels = np.asarray(image.convert("RGB")).astype(int)
@@ -288,7 +288,7 @@ def test_a_gif_shows_orange_below_zero_and_blue_above_it(tmp_path):
 
 
 @pytest.mark.parametrize("width", [200, 700])
-def test_a_gif_is_as_wide_as_asked_and_shows_the_panels_of_the_page(tmp_path, width):
+def test_gif_is_as_wide_as_asked_and_shows_the_panels_of_the_page(tmp_path, width):
     film = filmed()
     shown = [ET.fromstring(svg) for svg in pictures(film, width)]
     assert [float(svg.get("width")) for svg in shown] == [width] * 3
@@ -300,18 +300,18 @@ def test_a_gif_is_as_wide_as_asked_and_shows_the_panels_of_the_page(tmp_path, wi
 
 
 @pytest.mark.parametrize("wrong", [{"seconds": 0}, {"seconds": -1.0}, {"width": 0}, {"width": float("nan")}])
-def test_a_gif_needs_a_width_and_a_duration_above_zero(tmp_path, wrong):
+def test_gif_needs_a_width_and_a_duration_above_zero(tmp_path, wrong):
     with pytest.raises(ValueError, match="both must be above 0"):
         filmed().gif(tmp_path / "film.gif", **wrong)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_moving_picture_of_another_format_is_refused(tmp_path):
+def test_moving_picture_of_another_format_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"film\.png is no name for a moving picture: let it end in \.gif or \.mp4"):
         filmed().gif(tmp_path / "film.png")
 
 
-def test_a_movie_needs_neither_matplotlib_nor_pillow():
+def test_movie_needs_neither_matplotlib_nor_pillow():
     code = (
         "import sys; sys.modules['PIL'] = sys.modules['matplotlib'] = None\n"
         "from micrograd import viz\n"
@@ -341,7 +341,7 @@ def test_whatever_the_losses_everything_stands_on_its_panel(losses):
         assert "inf" not in numbers
 
 
-def test_a_model_that_says_nan_or_infinity_is_filmed(tmp_path):
+def test_model_that_says_nan_or_infinity_is_filmed(tmp_path):
     with np.errstate(all="ignore"):
         film = filmed(model=lambda p: np.log(p[:, 0] - 1) / 0.0)
     film.page().html
@@ -357,7 +357,7 @@ def test_weights_that_are_no_numbers_are_left_out():
     assert "1 nan or inf" in filmed([1.0], model=model).page().html
 
 
-def test_a_long_curve_is_drawn_through_its_extremes():
+def test_long_curve_is_drawn_through_its_extremes():
     losses = np.sin(np.arange(5000.0)) + 2
     losses[1234] = 9.0
     film = viz.movie(lambda p: p[:, 0], X, Y, resolution=5, max_frames=2)
@@ -369,7 +369,7 @@ def test_a_long_curve_is_drawn_through_its_extremes():
 
 
 @pytest.mark.parametrize("losses", [[3, 1], [1000, 0.001], [1e-9, 2e-9], [0.99, 1.0], [-5, 5]])
-def test_the_scale_has_a_few_ticks_at_round_numbers(losses):
+def test_scale_has_a_few_ticks_at_round_numbers(losses):
     ticks = panels.Curve(filmed(losses)).ticks()
     assert 2 <= len(ticks) <= 6
     assert all(0 <= height <= 100 for height, _ in ticks)
@@ -377,13 +377,13 @@ def test_the_scale_has_a_few_ticks_at_round_numbers(losses):
 
 
 @pytest.mark.parametrize("loss", ["x", None, [1.0]])
-def test_a_loss_that_is_no_number_says_what_it_is(loss):
+def test_loss_that_is_no_number_says_what_it_is(loss):
     film = filmed([])
     with pytest.raises(TypeError, match=f"one number, found {type(loss).__name__}"):
         film.frame(loss)
     assert film.losses == []
 
 
-def test_a_model_that_gives_no_number_is_shown_what_it_gave():
+def test_model_that_gives_no_number_is_shown_what_it_gave():
     with pytest.raises(TypeError, match="the model returned 'high'"):
         filmed(model=lambda point: "high")

@@ -17,7 +17,7 @@ def kinds(root):
     return {box.name: box.kind for box in boxes(root) if box.kind in ("parameter", "input")}
 
 
-def test_a_node_has_the_name_of_the_caller_s_variable():
+def test_node_has_the_name_of_the_caller_s_variable():
     a, b = Value(-4.0), Value(2.0)
     c = a + b
     g = c * c
@@ -25,14 +25,14 @@ def test_a_node_has_the_name_of_the_caller_s_variable():
     assert draw_dot(g).graph.boxes[2].expression == "a + b"
 
 
-def test_a_label_wins_and_names_may_be_given():
+def test_label_wins_and_names_may_be_given():
     a = Value(1.0, label="label")
     b = Value(2.0)
     assert [box.name for box in boxes(a * b, names={"x": b, "y": a})] == ["label", "x", ""]
     assert [box.name for box in boxes(a * b, names={})] == ["label", "", ""]
 
 
-def test_the_player_and_show_name_them_too():
+def test_player_and_show_name_them_too():
     def of_somebody():
         inner = Value(3.0)
         outer = inner * 2
@@ -42,7 +42,7 @@ def test_the_player_and_show_name_them_too():
         assert [line.split(":")[0] for line in page.words.splitlines()[1:]] == ["inner", "n1", "outer = inner * 2"]
 
 
-def test_what_is_in_a_list_or_a_dict_is_named_by_its_place():
+def test_node_in_a_list_or_a_dict_is_named_by_its_place():
     xs, parts = [Value(1.0), [Value(2.0)]], {"w": Value(3.0)}
     root = xs[0] * xs[1][0] * parts["w"]
     assert {box.name for box in draw_dot(root).graph.boxes if box.kind == "input"} == {
@@ -52,7 +52,7 @@ def test_what_is_in_a_list_or_a_dict_is_named_by_its_place():
     }
 
 
-def test_a_parameter_is_called_by_its_path_in_the_module():
+def test_parameter_is_called_by_its_path_in_the_module():
     neuron, model = Neuron(2), MLP(2, [3, 1])
     assert {"w[0]", "w[1]", "b"} <= kinds(neuron([1.0, 2.0])).keys()
     assert {"layers.0.neurons.2.w[1]", "layers.1.neurons.0.b"} <= kinds(model([1.0, 2.0])).keys()
@@ -67,7 +67,7 @@ def test_two_modules_are_told_apart_by_their_variables():
     assert {"one.w[0]", "two.w[0]"} <= {box.name for box in draw_dot(root).graph.boxes}
 
 
-def test_a_parameter_is_what_a_module_or_an_optimizer_owns_and_other_leaves_are_inputs():
+def test_parameter_is_what_a_module_or_an_optimizer_owns_and_other_leaves_are_inputs():
     x, w, v = Value(1.0), Value(2.0), Value(3.0)
     optimizer = SGD([w], lr=0.1)
     root = Neuron(1)([x]) * w + v
@@ -76,7 +76,7 @@ def test_a_parameter_is_what_a_module_or_an_optimizer_owns_and_other_leaves_are_
     assert optimizer.params == [w]
 
 
-def test_an_object_that_answers_anything_names_nothing():
+def test_object_that_answers_anything_names_nothing():
     class Strange:
         def __getattr__(self, name):
             raise RuntimeError(name)
@@ -94,7 +94,7 @@ def test_before_backward_a_gradient_is_a_dash_and_afterwards_a_number(node):
     assert {dict(box.rows).get("grad") for box in boxes(out)} & {"2.0000", "[2.0000]"}
 
 
-def test_a_word_that_fits_no_axis_is_refused():
+def test_word_that_fits_no_axis_is_refused():
     x = Tensor(np.ones((4, 3)), requires_grad=True)
     for word in ("emma!", 4, ""):
         with pytest.raises(ValueError, match="one letter for each place of an axis"):

@@ -63,7 +63,7 @@ def outside(drawn):
 
 @pytest.mark.parametrize("inputs", [1, 2, 30])
 @pytest.mark.parametrize("widths", [[1], [8, 8, 1], [3] * 9, [40, 1], [200, 200, 10]], ids=str)
-def test_the_circles_and_labels_of_a_network_lie_within_its_picture_and_its_circles_apart(inputs, widths):
+def test_circles_and_labels_of_a_network_lie_within_its_picture_and_its_circles_apart(inputs, widths):
     model = tensors(inputs, *widths, activation=nn.ReLU)
     drawn = viz.draw_network(model, RNG.normal(size=(9, inputs))).svg
     assert outside(drawn) == []
@@ -127,7 +127,7 @@ def test_neurons_whose_graph_depends_on_the_point_or_is_not_computed_again_are_a
 
 
 @pytest.mark.parametrize("make", [lambda: tensors(2, 5, 1), lambda: MLP(2, [5, 1], activation="tanh")])
-def test_a_frozen_layer_is_drawn_as_any_other_and_computed_at_each_point(make):
+def test_frozen_layer_is_drawn_as_any_other_and_computed_at_each_point(make):
     model, twin = make(), make()
     twin.load_state_dict(model.state_dict())
     for p in (model[0] if isinstance(model, nn.Sequential) else model.layers[0]).parameters():
@@ -147,11 +147,11 @@ def test_columns_of_tensors_answer_after_their_activation():
 
 
 @pytest.mark.parametrize("model", [lambda p: p[:, 0], MLP(3, [2, 1]), nn.Sequential(nn.Tanh())])
-def test_what_is_no_chain_of_neurons_has_no_columns(model):
+def test_model_that_is_no_chain_of_neurons_has_no_columns(model):
     assert network(model, POINTS, POINTS) == []
 
 
-def test_a_neuron_that_answers_0_at_every_point_is_dead():
+def test_neuron_that_answers_0_at_every_point_is_dead():
     model = MLP(2, [3, 1])
     for neuron in model.layers[0].neurons[:2]:
         neuron.b.data = -100.0
@@ -160,7 +160,7 @@ def test_a_neuron_that_answers_0_at_every_point_is_dead():
     assert network_svg.dead_text(layers[0]) == "2 dead"
 
 
-def test_a_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
+def test_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
     looks, wide = zip(*[network_svg.LOOKS[letter] for letter in "AMJS?"], strict=True)
     assert looks == ("below", "above", "zero", "above", "unknown")
     assert wide[0] == wide[3] > wide[1] > wide[2]
@@ -172,7 +172,7 @@ def test_a_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
 # ------------------------------------------------------------------------------------------------ a picture
 
 
-def test_a_network_is_saved_as_a_png_of_its_lines_and_circles(tmp_path):
+def test_network_is_saved_as_a_png_of_its_lines_and_circles(tmp_path):
     drawn = viz.draw_network(MLP(2, [3, 1]), POINTS)
     assert "var(" not in drawn.svg, "rasterisers lack variables of style sheets"
     with Image.open(drawn.save(tmp_path / "net.png")) as image:
@@ -181,14 +181,14 @@ def test_a_network_is_saved_as_a_png_of_its_lines_and_circles(tmp_path):
     assert {(0xF6, 0xF8, 0xFB), (0xFF, 0xFF, 0xFF), (0x5A, 0x67, 0x7D)} <= colours  # the ground, the panel, the rings
 
 
-def test_the_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_open():
+def test_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_open():
     model = MLP(2, [3, 1])
     drawn = viz.draw_network(lambda point: model(point), POINTS)
     assert drawn.svg.count("Layer 1, neuron") >= 3
     assert embedded(drawn.page.html)["closed"] == "The model has no parameters."
 
 
-def test_a_model_without_columns_is_refused_with_what_draws_it():
+def test_model_without_columns_is_refused_with_what_draws_it():
     with pytest.raises(ValueError, match=r"no columns of neurons for points of 2 numbers.*draw_dot"):
         viz.draw_network(lambda p: p, POINTS)
     with pytest.raises(ValueError, match=r"X has shape \(2, 2, 2\)"):
@@ -206,7 +206,7 @@ def trained(film, model, loss_of, optimizer, steps=3):
     return film
 
 
-def test_a_movie_of_any_number_of_classes_has_a_region_for_each():
+def test_movie_of_any_number_of_classes_has_a_region_for_each():
     labels = np.arange(40) % 9
     model = tensors(2, 4, 9)
     film = viz.movie(model, POINTS, labels, resolution=20)
@@ -220,7 +220,7 @@ def test_a_movie_of_any_number_of_classes_has_a_region_for_each():
     ET.fromstring(film.still())
 
 
-def test_a_movie_of_numbers_is_of_the_curve():
+def test_movie_of_numbers_is_of_the_curve():
     x = np.linspace(-1, 1, 30)
     film = viz.movie(lambda p: 2 * p[:, 0], x[:, None], 2 * x + 0.5, resolution=20)
     film.frame(0.25)
@@ -232,7 +232,7 @@ def test_a_movie_of_numbers_is_of_the_curve():
     ET.fromstring(film.still())
 
 
-def test_a_movie_without_points_is_of_the_loss_and_the_weights():
+def test_movie_without_points_is_of_the_loss_and_the_weights():
     model = tensors(5, 3, 1)
     film = viz.movie(model)
     film.frame(1.0)
@@ -255,7 +255,7 @@ def test_each_kind_of_movie_makes_a_gif(tmp_path):
         assert (tmp_path / "film.gif").stat().st_size > 1000
 
 
-def test_a_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():
+def test_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():
     model = MLP(2, [3, 1], activation="tanh")
     film = viz.movie(model, POINTS, SIDES, resolution=10)
     film.frame(1.0)
@@ -267,7 +267,7 @@ def test_a_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():
     assert after[0] == f"gradient {norm:.4f}"
 
 
-def test_the_state_of_the_optimizer_can_be_chosen():
+def test_state_of_the_optimizer_can_be_chosen():
     model = tensors(2, 3, 1)
     optimizer = Adam(model.parameters(), lr=0.1)
     film = viz.movie(model, POINTS, SIDES, resolution=10, optimizer=optimizer)

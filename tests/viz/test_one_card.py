@@ -58,7 +58,7 @@ def seen(element, step=None):
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_a_step_by_itself_is_what_the_loop_shows_at_its_end(name):
+def test_step_by_itself_is_what_the_loop_shows_at_its_end(name):
     made = film(GRAPHS[name]())
     loop = ET.fromstring(made.svg())
     for step, *_ in made.captions():
@@ -84,7 +84,7 @@ def parts(card):
 
 
 @pytest.mark.parametrize("name", ["neuron", "reused", "leaf"])  # the README's has cards called v1 in the player
-def test_a_drawing_at_rest_has_the_cards_of_the_moving_picture(name):
+def test_drawing_at_rest_has_the_cards_of_the_moving_picture(name):
     out = GRAPHS[name]()
     made, still = film(out), cards(draw_dot(out, names={"out": out}).svg())
     assert list(map(parts, still)) == list(map(parts, cards(made.svg(made.seeded))))
@@ -129,6 +129,6 @@ def test_when_all_gradients_are_known_every_arrow_points_back_and_is_as_wide_as_
 @pytest.mark.parametrize(
     ("factor", "look"), [(1.0, "flows above"), (0.0, "dead"), (-2.0, "flows below"), (np.nan, "flows odd")]
 )
-def test_the_look_of_a_line_says_the_sign_of_the_gradient_that_it_carried(factor, look):
+def test_look_of_a_line_says_the_sign_of_the_gradient_that_it_carried(factor, look):
     made = film(Value(3.0, label="a") * Value(factor, requires_grad=False))
     assert made.looks(0)[-1][2] == look

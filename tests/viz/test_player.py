@@ -74,7 +74,7 @@ def test_data_of_the_forward_pass_is_shown_though_it_was_changed():
     assert data["changed"].startswith("The data of one node was changed")
 
 
-def test_a_title_stays_short():
+def test_title_stays_short():
     a = Value(2.0, label="x" * 10_000)
     out = a * a
     out.label = "y" * 10_000
@@ -82,7 +82,7 @@ def test_a_title_stays_short():
     assert len(player(out).html) < 67_000
 
 
-def test_what_a_hook_raises_comes_through_and_no_gradient_has_changed():
+def test_hook_that_raises_comes_through_and_no_gradient_has_changed():
     a = Value(0.5)
     a.register_hook(lambda g: {}["missing"])
     b = a * a
@@ -113,20 +113,20 @@ def test_layers_of_arrays_and_their_loss_are_shown():
     assert isinstance(data["program"], dict)
 
 
-def test_a_heat_map_of_a_large_array_stays_small():
+def test_heat_map_of_a_large_array_stays_small():
     t = Tensor(np.random.default_rng(0).normal(size=(784, 512)), requires_grad=True)
     assert len(cards_of(t.sum())[0]["heats"][0]["cells"]) <= 16 * 24
 
 
 @pytest.mark.parametrize("root", [Value(1.0), Tensor([1.0, 2.0], requires_grad=True), Tensor(1.0)])
-def test_a_leaf_alone_is_a_graph(root):
+def test_leaf_alone_is_a_graph(root):
     assert len(cards_of(root)) == 1
 
 
 @pytest.mark.parametrize(
     ("root", "says"), [([Value(1.0), Value(2.0)], "one root"), (3.0, "found float"), ("x", "found str")]
 )
-def test_what_cannot_be_played_says_what_can(root, says):
+def test_player_says_what_can_be_played(root, says):
     with pytest.raises(TypeError, match=says):
         player(root)
 
@@ -142,31 +142,31 @@ def test_hostile_labels_stay_text(name):
 
 
 # ------------------------------------------------------------------------------------------------ how large it gets
-def test_a_small_graph_is_a_small_page():
+def test_small_graph_is_a_small_page():
     assert len(player(neuron()).html.encode()) < 62_000
 
 
-def test_a_network_at_one_point_is_a_page_of_less_than_350_kilobytes():
+def test_network_at_one_point_is_a_page_of_less_than_350_kilobytes():
     page = player(moons(1))
     assert data_of(page)["nodes"] > 1_000
     assert len(page.html.encode()) < 350_000
 
 
 @pytest.mark.parametrize("length", [10, 5_000])
-def test_a_chain_of_any_length_is_shown(length):
+def test_chain_of_any_length_is_shown(length):
     page = player(chain(length))
     assert len(page.html.encode()) < 3_000_000
     assert all(len(scene["cards"]) <= 2 * AIM for scene in data_of(page)["scenes"])
 
 
-def test_a_card_with_very_many_lines_has_no_pills_on_them():
+def test_card_with_very_many_lines_has_no_pills_on_them():
     joined = concatenate([Tensor([1.0], requires_grad=True) for _ in range(100)])
     wires = data_of(player(joined.sum(), max_nodes=1_000))["scenes"][0]["wires"]
     assert [len(wires), sum("pill" in wire for wire in wires)] == [101, 1]
 
 
 # ------------------------------------------------------------------------------------------------ folding
-def test_a_network_opens_at_its_layers_which_lead_to_neurons_and_these_to_operations():
+def test_network_opens_at_its_layers_which_lead_to_neurons_and_these_to_operations():
     scenes = scenes_of(1)
     assert scenes[0]["tab"] == "layers"
     layers = [card for card in scenes[0]["cards"] if card["kind"] == "module"]
@@ -211,7 +211,7 @@ def test_layers_that_are_called_on_their_own_results_run_in_the_order_of_their_f
     assert names == ["Layer #1", "Layer #2"]
 
 
-def test_a_module_of_many_calls_does_not_show_the_result_of_one():
+def test_module_of_many_calls_does_not_show_the_result_of_one():
     random.seed(0)
     layer, x = Layer(2, 2), [Value(0.5), Value(0.1)]
     for _ in range(12):
@@ -224,7 +224,7 @@ def test_a_module_of_many_calls_does_not_show_the_result_of_one():
     assert not any("data" in card or "grad" in card for card in modules)
 
 
-def test_a_small_graph_is_not_folded_and_max_nodes_sets_what_is_small():
+def test_small_graph_is_not_folded_and_max_nodes_sets_what_is_small():
     random.seed(0)
     out = MLP(2, [2, 1])([1.0, 2.0])
     first, small = (data_of(player(out, **how))["scenes"][0] for how in ({}, {"max_nodes": 5}))
@@ -241,7 +241,7 @@ def test_gradients_of_a_scene_add_up():
 
 
 # ------------------------------------------------------------------------------------------------ notebooks and files
-def test_a_notebook_gets_a_picture_then_a_frame_of_the_whole_page_and_words():
+def test_notebook_gets_a_picture_then_a_frame_of_the_whole_page_and_words():
     page = player(neuron())
     bundle = page._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}
@@ -253,7 +253,7 @@ def test_a_notebook_gets_a_picture_then_a_frame_of_the_whole_page_and_words():
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.PDF", "a.svg", "a.txt"])
-def test_a_page_is_not_written_under_the_name_of_another_format(tmp_path, name):
+def test_page_is_not_written_under_the_name_of_another_format(tmp_path, name):
     page = player(Value(2.0, label="a") * 3)
     with pytest.raises(
         ValueError, match=rf"^{re.escape(name)} is a name for .*, and this is text/html: let it end in .html$"
@@ -263,17 +263,17 @@ def test_a_page_is_not_written_under_the_name_of_another_format(tmp_path, name):
     assert page.save(tmp_path / "a").exists()
 
 
-def test_a_machine_without_a_browser_is_told_where_the_file_is(monkeypatch):
+def test_machine_without_a_browser_is_told_where_the_file_is(monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     with pytest.raises(RuntimeError, match=r"open .*index\.html yourself"):
         player(neuron()).open()
 
 
-def test_the_page_asks_for_nothing_outside():
+def test_page_asks_for_nothing_outside():
     assert not re.search(r'(src|href)="(?!data:)|url\(|@import|https?://(?!www\.w3\.org)', player(neuron()).html)
 
 
-def test_the_one_result_of_a_module_sends_numbers_along_its_line():
+def test_one_result_of_a_module_sends_numbers_along_its_line():
     scene = scenes_of(1)[0]
     (last,) = [i for i, card in enumerate(scene["cards"]) if card["name"] == "Layer #3"]
     (wire,) = [wire for wire in scene["wires"] if wire["ends"][0] == last and "local" in wire]
@@ -282,7 +282,7 @@ def test_the_one_result_of_a_module_sends_numbers_along_its_line():
 
 
 # ------------------------------------------------------------------------------------------------ gradients of groups
-def test_the_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest():
+def test_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest():
     xs = [Value(float(k)) for k in range(-3, 60)]
     loss = sum(((x * 2.0).relu() for x in xs), Value(0.0))
     cards = [card for scene in player(loss, max_nodes=20).data["scenes"] for card in scene["cards"]]
@@ -300,7 +300,7 @@ def test_of_many_calls_the_one_with_the_largest_gradients_that_are_numbers_is_sh
     assert notes[0] == "call 3 of 3: the one with the largest gradients"
 
 
-def test_a_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():
+def test_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():
     random.seed(1)
     model = MLP(2, [3, 1])
     root = model([Value(1.0), Value(-2.0)])
@@ -315,6 +315,6 @@ def test_a_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():
 
 
 @pytest.mark.parametrize("height", [0, -1, "x", True, float("nan")])
-def test_a_height_that_is_no_positive_number_is_refused(height):
+def test_height_that_is_no_positive_number_is_refused(height):
     with pytest.raises(ValueError, match="a frame needs a positive number of pixels"):
         player(Value(1.0) * 2.0, height=height)

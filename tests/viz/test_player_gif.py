@@ -24,7 +24,7 @@ def frames(path):
             yield film.convert("RGB").tobytes(), film.info["duration"]
 
 
-def test_a_gif_has_a_picture_for_each_step_and_rests_at_the_last(tmp_path):
+def test_gif_has_a_picture_for_each_step_and_rests_at_the_last(tmp_path):
     path = player(neuron()).save(tmp_path / "neuron.gif", seconds=0.5)
     shown = list(frames(path))
     assert len(shown) == 13
@@ -61,11 +61,11 @@ def test_without_a_package_one_sentence_says_what_to_install(tmp_path, monkeypat
     ],
     ids=["constant", "arrays"],
 )
-def test_a_gif_of(tmp_path, root, pictures):
+def test_gif_of(tmp_path, root, pictures):
     assert len(list(frames(player(root()).save(tmp_path / "a.gif")))) == pictures
 
 
-def test_a_graph_of_many_boxes_is_refused_with_what_to_do(tmp_path):
+def test_graph_of_many_boxes_is_refused_with_what_to_do(tmp_path):
     out = a = Value(1.0)
     for _ in range(MOST_BOXES):
         out = out.tanh() * a
@@ -75,12 +75,12 @@ def test_a_graph_of_many_boxes_is_refused_with_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
-def test_a_step_takes_time(tmp_path, seconds):
+def test_step_takes_time(tmp_path, seconds):
     with pytest.raises(ValueError, match="it must be above 0"):
         player(square()).save(tmp_path / "a.gif", seconds=seconds)
 
 
-def test_a_video_without_ffmpeg_says_what_is_missing(tmp_path, monkeypatch):
+def test_video_without_ffmpeg_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="needs the program ffmpeg"):
         player(square()).save(tmp_path / "a.mp4")
@@ -88,7 +88,7 @@ def test_a_video_without_ffmpeg_says_what_is_missing(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in is a shell script")
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_video_gets_every_picture_and_says_why_it_could_not_be_written(tmp_path, monkeypatch, fails):
+def test_video_gets_every_picture_and_says_why_it_could_not_be_written(tmp_path, monkeypatch, fails):
     """A stand-in for ffmpeg, which counts the bytes that it is given."""
     program = tmp_path / "ffmpeg"
     said = "echo no such codec >&2; exit 1" if fails else 'cat > "$last"'
@@ -105,14 +105,14 @@ def test_a_video_gets_every_picture_and_says_why_it_could_not_be_written(tmp_pat
     assert path.read_bytes().count(b"\x89PNG\r\n") == 5 + 2
 
 
-def test_a_long_label_does_not_take_the_operands_away():
+def test_long_label_does_not_take_the_operands_away():
     a, b = Value(2.0, label="the weight of the first input"), Value(3.0, label="what comes from outside of it all")
     out = a * b
     out.label = "o"
     assert re.search("Forward: o = the we.{1,5}put \u00d7 what c.{1,5}all", animate(out).svg)
 
 
-def test_a_drawing_is_saved_as_a_png_without_graphviz(tmp_path, monkeypatch):
+def test_drawing_is_saved_as_a_png_without_graphviz(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     path = draw_dot(neuron()).save(tmp_path / "deep" / "x.png")
     with image.open(path) as picture:
@@ -126,7 +126,7 @@ def test_a_drawing_is_saved_as_a_png_without_graphviz(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.gif", "a.svg"])
-def test_a_save_that_fails_leaves_what_was_there(tmp_path, monkeypatch, name):
+def test_save_that_fails_leaves_what_was_there(tmp_path, monkeypatch, name):
     def half(*_, **__):
         raise OSError("no space left")
 

@@ -44,13 +44,13 @@ def network():
 
 # ------------------------------------------------------------------------------------------------ scores
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", "gelu", "leaky_relu", "softplus", "sin"])
-def test_a_network_of_values_says_the_same_of_many_points_as_of_each(activation):
+def test_network_of_values_says_the_same_of_many_points_as_of_each(activation):
     model = MLP(2, [5, 4, 1], activation=activation)
     each = [model(point).data for point in SPOTS.tolist()]
     np.testing.assert_allclose(scores(model, SPOTS), each, rtol=1e-12)
 
 
-def test_a_network_of_values_is_asked_a_few_points_and_not_each():
+def test_network_of_values_is_asked_a_few_points_and_not_each():
     asked = []
 
     class Counting(MLP):
@@ -62,7 +62,7 @@ def test_a_network_of_values_is_asked_a_few_points_and_not_each():
     assert len(asked) < 20
 
 
-def test_a_model_that_branches_on_its_input_is_read_rightly():
+def test_model_that_branches_on_its_input_is_read_rightly():
     model = MLP(2, [4, 1])
 
     def branching(x):
@@ -71,7 +71,7 @@ def test_a_model_that_branches_on_its_input_is_read_rightly():
     np.testing.assert_array_equal(scores(branching, SPOTS), [branching(p).data for p in SPOTS.tolist()])
 
 
-def test_a_network_of_tensors_is_asked_once_for_all():
+def test_network_of_tensors_is_asked_once_for_all():
     model, shapes = network(), []
 
     def asked(x):
@@ -82,7 +82,7 @@ def test_a_network_of_tensors_is_asked_once_for_all():
     assert shapes == [(200, 2)]
 
 
-def test_a_network_of_float32_gets_float32():
+def test_network_of_float32_gets_float32():
     seen = []
 
     class Layer(nn.Linear):
@@ -110,13 +110,13 @@ def test_any_function_of_a_point_or_of_many_will_do(model):
     np.testing.assert_allclose(scores(model, SPOTS), SPOTS[:, 0] - SPOTS[:, 1], atol=1e-15)
 
 
-def test_a_lead_is_over_the_best_of_the_others():
+def test_lead_is_over_the_best_of_the_others():
     found = np.random.default_rng(0).integers(0, 3, (4, 50)).astype(float)  # with many ties
     for i, lead in enumerate(leads(found)):
         np.testing.assert_array_equal(lead, found[i] - np.delete(found, i, axis=0).max(axis=0))
 
 
-def test_a_mistake_inside_the_model_is_heard():
+def test_mistake_inside_the_model_is_heard():
     def model(x):
         raise KeyError("mine")
 
@@ -145,7 +145,7 @@ def test_values_can_be_asked_within_no_grad_and_keep_their_gradients():
     assert [p.grad for p in model.parameters()] == before
 
 
-def test_an_overflow_is_seen_in_the_scores_and_warns_nobody():
+def test_overflow_is_seen_in_the_scores_and_warns_nobody():
     neuron = Neuron(2, activation=lambda x: (x * 1000).exp() - (x * 1000).exp())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -153,7 +153,7 @@ def test_an_overflow_is_seen_in_the_scores_and_warns_nobody():
 
 
 @pytest.mark.parametrize("points", [X, [[0, 0], [1000, 1]], [[1, 1], [1, 1]], [[0, 5], [9, 5]]])
-def test_the_grid_goes_around_all_points_in_increasing_steps_whatever_the_points(points):
+def test_grid_goes_around_all_points_in_increasing_steps_whatever_the_points(points):
     sides = plane(np.array(points, dtype=float), 40)
     assert max(map(len, sides)) == 40
     assert min(map(len, sides)) >= 10
@@ -163,7 +163,7 @@ def test_the_grid_goes_around_all_points_in_increasing_steps_whatever_the_points
     assert points != X or np.diff(sides[0])[0] == pytest.approx(np.diff(sides[1])[0], rel=0.05), "squares"
 
 
-def test_the_rows_of_a_grid_are_the_ys():
+def test_rows_of_a_grid_are_the_ys():
     grid = grid_scores(lambda p: 10 * p[:, 1] + p[:, 0], np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0]))
     assert grid.tolist() == [[[1, 2, 3], [11, 12, 13]]]
 
@@ -184,14 +184,14 @@ def test_samples_that_cannot_be_drawn_are_refused_in_words(points, labels, messa
 
 
 @pytest.mark.parametrize("labels", [[-1, 1], [0, 1], [False, True], [[2], [5]], [Value(0), Value(1)], Tensor([0, 1])])
-def test_the_lower_label_is_the_first_class(labels):
+def test_lower_label_is_the_first_class(labels):
     _, classes = samples([[0, 0], [1, 1]], labels)
     assert [mine.tolist() for mine in classes.values()] == [[True, False], [False, True]]
 
 
 # ------------------------------------------------------------------------------------------------ plots
 @pytest.mark.parametrize("name", ["parameters", "modules"])
-def test_a_model_may_have_an_attribute_of_the_name_of_a_method(axes, name):
+def test_model_may_have_an_attribute_of_the_name_of_a_method(axes, name):
     class Net(nn.Module):
         def __init__(self):
             setattr(self, name, [Neuron(2)])
@@ -203,7 +203,7 @@ def test_a_model_may_have_an_attribute_of_the_name_of_a_method(axes, name):
     assert axes.collections
 
 
-def test_the_boundary_and_both_margins_are_lines_where_the_score_says(axes):
+def test_boundary_and_both_margins_are_lines_where_the_score_says(axes):
     assert viz.plot_decision_boundary(lambda p: 2 * p[:, 0] - 3, X, Y, axes) is axes
     contours = [c for c in axes.collections if hasattr(c, "levels") and len(c.levels) == 1]
     assert [c.levels[0] for c in contours] == [-1, 0, 1]
@@ -213,7 +213,7 @@ def test_the_boundary_and_both_margins_are_lines_where_the_score_says(axes):
     assert len({str(c.get_linestyle()) for c in contours}) == 2
 
 
-def test_the_classes_are_circles_and_triangles_above_every_line(axes):
+def test_classes_are_circles_and_triangles_above_every_line(axes):
     viz.plot_decision_boundary(MLP(2, [3, 1]), X, Y, axes)
     points = [c for c in axes.collections if type(c).__name__ == "PathCollection"]
     np.testing.assert_array_equal(points[0].get_offsets(), X[:2])
@@ -228,7 +228,7 @@ def test_the_classes_are_circles_and_triangles_above_every_line(axes):
 
 
 @pytest.mark.parametrize("count", [3, 4, 9])
-def test_of_many_classes_each_has_its_region_its_points_and_a_line_around_it(count, axes):
+def test_class_of_many_has_its_region_its_points_and_a_line_around_it(count, axes):
     angles = 2 * np.pi * np.arange(count) / count
     corners = 2 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     viz.plot_decision_boundary(lambda p: p @ corners.T, corners.tolist(), [*range(count)], axes)
@@ -247,7 +247,7 @@ def test_of_many_classes_each_has_its_region_its_points_and_a_line_around_it(cou
         np.testing.assert_allclose(np.delete(apart, i, axis=1).max(axis=1), 0, atol=0.05)  # two scores are equal
 
 
-def test_no_two_of_many_classes_look_alike():
+def test_classes_look_different_however_many():
     assert len({class_look(i, 40) for i in range(40)}) == 40
     film = viz.movie(lambda p: np.eye(12)[np.arange(len(p)) % 12], np.eye(12)[:, :2], np.arange(12), resolution=2)
     film.frame(1.0)
@@ -278,14 +278,14 @@ def test_levels_of_another_scale_are_drawn_and_named(axes):
 
 
 @pytest.mark.parametrize("model", [lambda p: 0 * p[:, 0], lambda p: np.nan * p[:, 0], lambda p: np.inf + p[:, 0]])
-def test_a_model_without_a_boundary_is_drawn_without_one(model, axes):
+def test_model_without_a_boundary_is_drawn_without_one(model, axes):
     with np.errstate(all="ignore"):
         viz.plot_decision_boundary(model, X, Y, axes, legend=False)
     assert axes.get_legend() is None
     assert not [c for c in axes.collections if hasattr(c, "levels") and len(c.levels) == 1]
 
 
-def test_the_loss_is_a_curve_of_numbers_or_values(axes):
+def test_loss_is_a_curve_of_numbers_or_values(axes):
     assert viz.plot_loss([3, Value(2.0), Tensor(1.5)], axes) is axes
     assert axes.get_lines()[0].get_ydata().tolist() == [3, 2, 1.5]
     assert axes.get_yscale() == "linear"
@@ -301,18 +301,18 @@ def test_the_loss_is_a_curve_of_numbers_or_values(axes):
         ([1, float("nan")], None, "linear"),
     ],
 )
-def test_the_scale_of_the_loss_suits_it_or_is_as_asked(losses, log, scale, axes):
+def test_scale_of_the_loss_suits_it_or_is_as_asked(losses, log, scale, axes):
     assert viz.plot_loss(losses, axes, log=log).get_yscale() == scale
 
 
-def test_the_accuracy_is_in_percent_on_a_scale_of_its_own(axes):
+def test_accuracy_is_in_percent_on_a_scale_of_its_own(axes):
     viz.plot_loss([2, 1], axes, accuracy=[0.5, 1])
     _, other = axes.figure.axes
     assert other.get_lines()[0].get_ydata().tolist() == [50, 100]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["loss", "right answers"]
 
 
-def test_no_losses_and_accuracies_of_another_count_are_refused(axes):
+def test_losses_and_accuracies_of_no_or_another_count_are_refused(axes):
     for losses, accuracy, words in (
         ([], None, "there are no losses to plot"),
         ([2, 1], [1], "2 losses and 1 accuracies"),

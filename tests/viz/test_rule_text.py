@@ -24,7 +24,7 @@ def computed(text, node):
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if ":number" not in op.name and ":zero" not in op.name], ids=str)
-def test_the_text_of_a_rule_computes_the_derivative(op):
+def test_text_of_a_rule_computes_the_derivative(op):
     for point in op.points(5):
         node = op.call(*[Value(x) for x in point])
         if not node._row:
@@ -42,7 +42,7 @@ def test_every_row_of_the_table_has_a_text(name):
     assert all(text is not None and text.local and text.part for text in texts(node))
 
 
-def test_the_text_changes_with_the_row():
+def test_text_changes_with_the_row():
     row = Row("*", lambda a, b: a * b, lambda g, a, b: g * b * b, lambda g, a, b: g * a)
     first, second = texts(row(Value(2.0), Value(3.0)))
     assert (first.local, second.local) == ("{1} * {1}", "{0}")
@@ -63,7 +63,7 @@ def test_the_text_changes_with_the_row():
         (lambda a, b: a.maximum(b), "{0} > {1}"),
     ],
 )
-def test_a_text_reads_as_one_writes_it(value, text):
+def test_text_reads_as_one_writes_it(value, text):
     assert texts(value(Value(2.0), Value(3.0)))[0].local == text
 
 
@@ -90,7 +90,7 @@ def test_rules_of_arrays_read_as_in_a_textbook_but_those_that_need_real_arrays(m
     assert [text and text.part for text in texts(make(*matrices))] == wanted
 
 
-def test_a_hand_written_closure_has_no_text_and_a_factor_of_1_and_a_term_of_0_are_left_out():
+def test_hand_written_closure_has_no_text_and_a_factor_of_1_and_a_term_of_0_are_left_out():
     a = Value(1.0)
     out = Value(2.0, (a,), "mine")
     out._backward = lambda: None
@@ -98,7 +98,7 @@ def test_a_hand_written_closure_has_no_text_and_a_factor_of_1_and_a_term_of_0_ar
     assert formula(1 * Term("a") + 0)[0] == formula(Term("a"))[0]
 
 
-def test_a_function_of_arrays_is_recorded_under_its_own_name():
+def test_function_of_arrays_is_recorded_under_its_own_name():
     """In what a page computes again."""
     x = Term("0", like=np.ones(2))
     assert [tree(f(x)) for f in (np.trunc, np.exp)] == [["trunc", "0"], ["exp", "0"]]

@@ -44,7 +44,7 @@ def still(title: str) -> str:
 @pytest.mark.parametrize(
     "show", [*SHOWN.values(), table, lambda root: still(root.label)], ids=[*SHOWN, "table", "movie"]
 )
-def test_no_character_that_turns_the_direction_of_text_is_shown(show):
+def test_text_shows_no_character_that_turns_its_direction(show):
     a = Value(2.0, label=f"a{''.join(TURNS)}b")
     out = Value(3.0, (a, a), f"op{''.join(TURNS)}") * a
     out.label = f"a{''.join(TURNS)}d"
@@ -61,7 +61,7 @@ def visible(shown: str) -> str:
 
 @pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN)
 @pytest.mark.parametrize("kind", [Value, Tensor, lambda x, **named: Tensor([x, 1.0, 2.0, 3.0, 4.0, 5.0], **named)])
-def test_a_negative_zero_is_a_zero_to_whoever_looks(show, kind):
+def test_negative_zero_is_a_zero_to_whoever_looks(show, kind):
     a, b = kind(-0.0, requires_grad=True, label="a"), kind(0.0, requires_grad=True, label="b")
     out = a * -1.0 * b * -0.0
     out = out if kind is Value else out.sum()
@@ -71,7 +71,7 @@ def test_a_negative_zero_is_a_zero_to_whoever_looks(show, kind):
 
 
 @pytest.mark.parametrize("show", ["SVG", "animation"])
-def test_what_stands_in_a_page_with_others_has_no_id(show):
+def test_pictures_in_a_page_with_others_have_no_id(show):
     assert re.findall(r"\sid=|url\(#", SHOWN[show](Value(2.0) * 3)) == []
 
 
@@ -117,14 +117,14 @@ def dumped(text: str) -> str:
 
 
 @given(TREES)
-def test_a_text_has_the_brackets_that_its_tree_needs(tree):
+def test_text_has_the_brackets_that_its_tree_needs(tree):
     written, strength = as_text(tree)
     assert dumped(written) == ast.dump(as_python(tree))
     assert dumped(f"{infix.within((written, strength), infix.ATOM)}**x").startswith("BinOp(left=" + dumped(written))
 
 
 @given(TREES)
-def test_none_of_its_brackets_could_be_left_out(tree):
+def test_brackets_of_a_formula_could_not_be_left_out(tree):
     written, _ = as_text(tree)
     assume("-(-" not in written)  # two minus signs stay apart
     for opened in re.finditer(r"(?<!tanh)\(", written):
@@ -168,5 +168,5 @@ def test_pictures_write_a_graph_as_python_reads_it(tree):
         (lambda a, b: Value(2.0, label="x - y") * Value(3.0, label="two words") ** 2, "(x - y) * (two words)**2"),
     ],
 )
-def test_an_expression_reads_as_one_writes_it(make, written):
+def test_expression_reads_as_one_writes_it(make, written):
     assert expression(walk(make(Value(2.0, label="a"), Value(3.0, label="b")))) == written
