@@ -103,12 +103,12 @@ def test_table_of_the_api_runs(tmp_path, monkeypatch):
 # How it differs from the classic: the tests of each row of the table
 
 DIFFERENCES = {
-    "`data`": ["engine/test_engine.py::test_data_is_a_plain_float", "engine/test_engine.py::test_a_wrong_input_raises"],
-    "a number in an expression": ["engine/test_engine.py::test_a_number_among_the_operands_is_a_constant"],
+    "`data`": ["engine/test_engine.py::test_data_is_a_plain_float", "engine/test_engine.py::test_wrong_input_raises"],
+    "a number in an expression": ["engine/test_engine.py::test_number_among_the_operands_is_a_constant"],
     "`_prev`": ["engine/test_engine.py::test_operands_are_kept_in_order_and_repeats_too"],
     "`-a`, `a - b`, `a / b`": [
         "engine/test_ops.py::test_each_op_is_one_node",
-        "engine/test_engine.py::test_a_number_may_stand_on_either_side",
+        "engine/test_engine.py::test_number_may_stand_on_either_side",
     ],
     "a second `backward()`": [
         "test_promises.py::test_backward_twice_adds_the_right_amount",
@@ -119,10 +119,10 @@ DIFFERENCES = {
         "engine/test_hand_written.py::test_closure_may_replace_that_of_a_built_in_op",
         "engine/test_memory.py::test_nodes_die_by_reference_count",
     ],
-    "a wrong input length": ["nn/test_nn.py::test_a_wrong_number_of_inputs_names_both_lengths"],
-    "a deep graph": ["engine/test_memory.py::test_a_chain_of_a_million_nodes_works"],
-    "division by zero, overflow": ["engine/test_ops.py::test_no_input_and_no_gradient_makes_an_op_raise"],
-    "an exception in `backward()`": ["engine/test_failure.py::test_a_pass_that_fails_leaves_every_grad_as_it_was"],
+    "a wrong input length": ["nn/test_nn.py::test_wrong_number_of_inputs_names_both_lengths"],
+    "a deep graph": ["engine/test_memory.py::test_chain_of_a_million_nodes_works"],
+    "division by zero, overflow": ["engine/test_ops.py::test_ops_raise_for_no_input_and_no_gradient"],
+    "an exception in `backward()`": ["engine/test_failure.py::test_pass_that_fails_leaves_every_grad_as_it_was"],
 }
 
 

@@ -27,8 +27,8 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "nn": (GROUND | {"tensor", "functional"}, 794),
     "compiler": (GROUND | {"tensor", "autograd", "nn", "optim"}, 5361),
     "viz": (GROUND, 489),  # what its three rooms share
-    "viz.drawing": (GROUND | {"viz"}, 1247),
-    "viz.playing": (GROUND | {"viz", "viz.drawing"}, 1352),
+    "viz.drawing": (GROUND | {"viz"}, 1258),
+    "viz.playing": (GROUND | {"viz", "viz.drawing"}, 1354),
     "viz.training": (GROUND | {"tensor", "functional", "nn", "viz", "viz.drawing", "viz.playing"}, 1310),
     "command": (GROUND | {"viz", "viz.drawing"}, 586),
 }

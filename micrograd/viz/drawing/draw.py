@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import graphviz
 
@@ -82,7 +82,23 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     return describe(nodes, groups, note, names.by_id, names.owned)
 
 
-class Drawing(graphviz.Digraph):
+if TYPE_CHECKING:  # graphviz declares no types
+
+    class _Digraph:
+        body: list[str]
+
+        def __init__(self, *args: Any, **kwargs: Any): ...
+        def __getattr__(self, name: str) -> Any: ...
+        def pipe(self, *args: Any, **kwargs: Any) -> Any: ...
+        def save(self, *args: Any, **kwargs: Any) -> str: ...
+        def _render(self, *args: Any, **kwargs: Any) -> str: ...
+        def copy(self) -> Any: ...
+
+else:
+    _Digraph = graphviz.Digraph
+
+
+class Drawing(_Digraph):
     """A `graphviz.Digraph` that draws itself as SVG; `graph` is the plain data it was made from.
 
     SVG has the built-in layout, so it is the same on every machine. Other formats and engines are Graphviz's, and so
@@ -110,7 +126,7 @@ class Drawing(graphviz.Digraph):
         with _install_hint(format or self.format):
             return super().pipe(format, *args, encoding=encoding, **kwargs)
 
-    def _render(self, engine: str, format: str, filepath: str, **settings: Any) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _render(self, engine: str, format: str, filepath: str, **settings: Any) -> str:
         """Write the picture: `render` and `view` of graphviz.Digraph call this once they have saved the source."""
         if not _is_ours(engine, format, settings):
             with _install_hint(format):

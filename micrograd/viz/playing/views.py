@@ -18,7 +18,7 @@ from typing import Any
 from ...engine.value import Node
 from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, op_of, outputs, roots_of, walk
-from ..drawing.fold import AIM, STRETCHES, calls_of, fold_at, plural
+from ..drawing.fold import AIM, STRETCHES, Call, calls_of, fold_at, plural
 from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import clean, shorten, text_width
@@ -160,17 +160,19 @@ class PlayedGraph:
     """
 
     def __init__(self, root: Node, variables: Mapping[str, Any] | None = None):
-        self.root, self.graph = root, walk(root)
+        self.root: Node = root
+        self.graph: Walk = walk(root)
         self.back: Backprop = backprop(root, self.graph.nodes)
-        self.calls = calls_of(self.graph)
-        self.depth = max((len(call[0]) for call in self.calls if call), default=0)
-        self.uses = _uses(self.graph)
+        self.calls: list[Call | None] = calls_of(self.graph)
+        self.depth: int = max((len(call[0]) for call in self.calls if call), default=0)
+        self.uses: Counter[Node] = _uses(self.graph)
         self.found: Names = find_names(self.graph, self.calls, variables)
-        self.names, self.owned = {id(root): "out"} | self.found.by_id, self.found.owned
-        self.place = {node: i for i, node in enumerate(self.graph.nodes)}
+        self.names: dict[int, str] = {id(root): "out"} | self.found.by_id
+        self.owned: set[int] = self.found.owned
+        self.place: dict[Node, int] = {node: i for i, node in enumerate(self.graph.nodes)}
         self.scenes: list[Scene] = []
         self.modules: dict[int, int] = {}
-        self.boxes = 0
+        self.boxes: int = 0
         self.waiting: deque[_Part] = deque()
 
     def story(self, max_nodes: int = OPEN) -> Story:
