@@ -68,7 +68,7 @@ def drawing(width: int, height: int, *parts: str, alt: str) -> HTML:
     tip = f'<marker id="tip" orient="auto" markerWidth="8" markerHeight="8" refX="6" refY="4">{head}</marker>'
     ground = '<rect width="100%" height="100%" fill="white"/>'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>{tip}{ground}{"".join(parts)}</svg>'
-    return HTML(image("image/svg+xml", svg.encode(), alt, "max-width: 100%"))
+    return HTML(image(svg, alt))
 
 
 def words(x: float, y: float, text: str) -> str:
