@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import eager_step
+from compile_helpers import eager_step, same, with_gradients
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, value_and_grad
@@ -97,6 +97,12 @@ def test_update_reads_the_array_of_its_parameter_before_it_writes_it():
         return [*w.tolist(), *v.tolist()]
 
     np.testing.assert_allclose(trained(True), trained(False), rtol=1e-12)
+
+
+def test_gradients_are_not_summed_into_the_array_that_another_parameter_gets():
+    f = lambda x, w: ((x.reshape(4) + w) ** 2).sum() + x[0].sum()  # noqa: E731
+    x, w = Tensor([[0.0, 1.0], [2.0, 3.0]], requires_grad=True), Tensor(np.ones(4), requires_grad=True)
+    same(with_gradients(micrograd.compile(f), [x, w], x, w), with_gradients(f, [x, w], x, w))
 
 
 def test_create_graph_tells_a_closed_over_node_from_what_was_computed_from_it():

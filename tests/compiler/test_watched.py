@@ -406,6 +406,11 @@ def test_name_that_is_bound_later_is_watched(where: str):
     follows(f, lambda: write(staticmethod(lambda x: x * 2)))
 
 
+def test_class_whose_attributes_are_read_by_computed_names_is_watched():
+    kind, names = new_class(act=staticmethod(lambda x: x * 3)), ["act"]
+    follows(lambda x: getattr(kind, names[0])(x), lambda: setattr(kind, "act", staticmethod(lambda x: x * 2)))
+
+
 def test_class_that_begins_to_answer_for_attributes_is_watched():
     kind = new_class()
     box = kind()

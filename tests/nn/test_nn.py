@@ -338,13 +338,13 @@ def test_classic_subclass_leaves_marks_and_stands_around_what_it_calls():
     assert out["sum"]._made_by == (two, tuple(x))
 
 
-def test_inputs_of_a_mark_are_found_in_keywords_and_nests():
+def test_inputs_of_a_mark_are_found_in_all_arguments_and_nests():
     class Cell(Module):
         def __call__(self, xs, state=None):
             return xs[0] + state["h"]
 
     x, h = values(1.0, 2.0)
-    assert Cell()([x, 3.0], state={"h": h})._made_by[-1] == (x, h)
+    assert Cell()([x, 3.0], state={"h": h})._made_by[-1] == Cell()([x, 3.0], {"h": h})._made_by[-1] == (x, h)
 
 
 def test_super_call_counts_a_module_once():
