@@ -74,6 +74,15 @@ def test_gradients_are_added_as_before_whatever_is_there(line: Line):
     assert {*map(type, line.w)} == {AwayValue}  # a gradient is not where the number is
 
 
+@pytest.mark.parametrize("look", [lambda line: line.w[0].data, lambda line: [line.f(2.0) for _ in range(2 * PATIENCE)]])
+def test_second_order_of_a_call_holds_wherever_its_numbers_are_now(line: Line, look: Callable[[Line], Any]):
+    line.w[0].data  # the numbers of the call are the Values' own, or fetched; so are those of now
+    for loss in (line.f(2.0), [line.f(2.0) for _ in range(2 * PATIENCE)][-1]):
+        look(line)
+        (slope,) = grad(loss, line.w[1:2], create_graph=True)
+        assert grad(slope, line.w[1]) == (8.0,)
+
+
 def test_number_that_is_frozen_after_the_call_gets_what_it_gets_in_an_eager_graph(line: Line):
     loss, eager = line.f(2.0), line.eager(2.0)
     line.w[1].requires_grad = False
