@@ -155,7 +155,7 @@ def test_gradient_can_be_assigned_and_taken_away():
         (object(), "."),
         (np.zeros(3), r"\(3,\) .*\(2,\)|\(2,\) .*\(3,\)"),
     ],
-    ids=repr,
+    ids=["a text", "complex numbers", "nothing", "an object", "another shape"],
 )
 @pytest.mark.parametrize("name", ["data", "grad"])
 def test_data_and_grad_must_be_real_numbers_of_the_shape(name: str, wrong: Any, message: str):
