@@ -508,6 +508,10 @@ ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made 
 ROWS |= {np.rint: FUNCTIONS["round"], np.round: _round, np.around: _round}
 ROWS |= {np.amax: FUNCTIONS["max"], np.amin: FUNCTIONS["min"]}
 del ROWS[None]  # functions that NumPy does not have
+REFLECTED: dict[Any, Callable[..., Any]] = {  # the comparison with its operands in the other order
+    np.less: operator.gt, np.less_equal: operator.ge, np.greater: operator.lt, np.greater_equal: operator.le,
+    np.equal: operator.eq, np.not_equal: operator.ne,
+}  # fmt: skip
 SHAPE_ALONE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
 
 
@@ -518,6 +522,8 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **name
         return _on_arrays(getattr(ufunc, method), inputs, named, name)
     if ufunc in ROWS:
         return ROWS[ufunc](*inputs)
+    if ufunc in REFLECTED:
+        return REFLECTED[ufunc](*inputs[::-1])
     return _on_arrays(ufunc, inputs, named, ufunc.__name__)
 
 
