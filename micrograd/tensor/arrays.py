@@ -196,6 +196,15 @@ def astype(dtype: Any) -> Row:
 # ---- selection
 
 
+def _lib(a: Any, index: Any) -> Any:
+    """The library for a; of a constant in a trace, that of the index, which may be computed there."""
+    if a.__class__ is np.ndarray:
+        for part in index if isinstance(index, tuple) else (index,):
+            if hasattr(part, "__array_namespace__") and not isinstance(part, (np.ndarray, np.generic)):
+                return lib(part)
+    return lib(a)
+
+
 @noted
 def getitem(index: Any) -> Row:
     """a[index], for every kind of index that NumPy has. An element selected twice gets the sum of both gradients."""
@@ -208,7 +217,7 @@ def getitem(index: Any) -> Row:
 @noted
 def scatter(index: Any, shape: tuple[int, ...]) -> Row:
     """The adjoint of `getitem`: zeros of the shape, with a added at the index."""
-    return Row("scatter", lambda a: lib(a).scatter(a, index, shape), lambda g, _out, like: getitem(index)(g))
+    return Row("scatter", lambda a: _lib(a, index).scatter(a, index, shape), lambda g, _out, like: getitem(index)(g))
 
 
 @noted
@@ -235,14 +244,15 @@ def _winners(index: Any, like: Any) -> Any:
 def take_along_axis(indices: Any, axis: int, name: str = "take_along_axis") -> Row:
     """NumPy's take_along_axis; the integer indices have as many dimensions as a. By those of argsort, it is `sort`."""
     back = lambda g, _out, like: _put_along_axis(indices, axis, like.shape)(g)  # noqa: E731
-    return Row(name, lambda a: lib(a).take_along_axis(a, indices, axis), back)
+    return Row(name, lambda a: _lib(a, indices).take_along_axis(a, indices, axis), back)
 
 
 @noted
 def _put_along_axis(indices: Any, axis: int, shape: tuple[int, ...]) -> Row:
     """The adjoint of `take_along_axis`."""
     back = lambda g, _out, like: take_along_axis(indices, axis)(g)  # noqa: E731
-    return Row("put_along_axis", lambda a: lib(a).scatter_along_axis(a, indices, axis, shape), back)
+    return Row("put_along_axis", lambda a: _lib(a, indices).scatter_along_axis(a, indices, axis, shape), back)
+
 
 
 @noted

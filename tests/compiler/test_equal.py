@@ -18,7 +18,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from random_programs import Program, nodes, programs
 from tensor_helpers import every_op, leaves, numbers, seed
-from tensor_ops_list import Op
+from tensor_ops_list import OPS, Op
 
 import micrograd
 from micrograd import (  # fmt: skip
@@ -30,6 +30,7 @@ from micrograd import (  # fmt: skip
     gradient,
     nn,
     no_grad,
+    sort,
     stack,
     value_and_grad,
     where,
@@ -262,6 +263,21 @@ def test_function_of_arrays_is_the_same_compiled(name: str, backend: str):
     for scale in (1.0, 1.25):
         scaled = [a * scale if a.dtype.kind == "f" else a for a in arrays]
         same(results(compiled, scaled), results(call, scaled), 1e-11)
+
+
+@pytest.mark.parametrize("backend", ON_ARRAYS)
+@pytest.mark.parametrize(
+    "read", [lambda x, i: sort(x), lambda x, i: x[i], lambda x, i: x[i, 0]], ids=["sort", "i", "i, 0"]
+)
+def test_constant_gradient_goes_back_to_places_that_the_program_computes(read: Callable, backend: str):
+    slope, x, i = gradient(lambda x, i: (read(x, i) ** 1).sum()), Tensor(A, requires_grad=True), np.array([2, 0, 2])
+    np.testing.assert_array_equal(micrograd.compile(slope, backend=backend)(x, i).data, slope(x, i).data)
+
+
+@pytest.mark.parametrize("target", LOOPED)
+def test_first_maximum_of_an_array_without_axes_is_the_number(target: str):
+    (op,) = [op for op in OPS if op.name == "first_max"]
+    assert looped(target, lambda x: [op.call(x), gradient(op.call)(x)], Tensor(3.0)) == [3.0, 1.0]
 
 
 @pytest.mark.parametrize("backend", ["numpy", C])

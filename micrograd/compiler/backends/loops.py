@@ -381,7 +381,7 @@ class Loops:
 
     def _cumulated(self, x: Symbol, a: Any, axis: int) -> View:
         out = self._copied(self._whole(a), x.dtype)
-        at = np.moveaxis(out.at, axis, 0)
+        at = np.moveaxis(np.atleast_1d(out.at), axis, 0)
         self._put(View(out.array, at[1:]), [View(out.array, at[:-1])], x, how=ADDED)
         return out
 
