@@ -17,6 +17,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import queue
 import random
 import re
 import shutil
@@ -26,16 +27,19 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import TypeVar
 
 ROOT = Path(__file__).parent.parent
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".mutants", "out", "peers", "build", "*.egg-info", "__pycache__")
 PYTEST = ["-m", "pytest", "-x", "-q", "-p", "no:nbmake", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
 MEMORY = 6 << 30  # bytes: a loop that no longer ends may also eat
+PATIENCE = 5  # what sleeps takes no processor time, and a loaded machine gives a part of it
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What may be changed, and into what
@@ -206,7 +210,35 @@ class Reach:
     calls: list[str]
 
 
-def reach_of(scratch: Path, file: Path, limit: float) -> Reach:
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Copies:
+    """Scratch copies of the working tree, one for each worker."""
+
+    def __init__(self, root: Path, folder: Path, workers: int):
+        self.free: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        self.workers = workers
+        for i in range(workers):
+            self.free.put(Path(shutil.copytree(root, folder / str(i), ignore=LEFT_OUT)))
+
+    def each(self, work: Callable[[Path, T], R], items: Iterable[T]) -> Iterator[tuple[T, R]]:
+        """(item, work(a copy, item)) for each item, in order."""
+
+        def one(item: T) -> R:
+            scratch = self.free.get()
+            try:
+                return work(scratch, item)
+            finally:
+                self.free.put(scratch)
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            items = list(items)
+            yield from zip(items, pool.map(one, items), strict=True)
+
+
+def reach_of(scratch: Path, file: str, limit: float) -> Reach:
     """Run a test file, watching."""
     seen = scratch / "called.json"
     seen.unlink(missing_ok=True)
@@ -215,26 +247,26 @@ def reach_of(scratch: Path, file: Path, limit: float) -> Reach:
         "PYTHONPATH": os.pathsep.join([str(scratch), str(Path(__file__).parent)]),
     }
     begin = time.perf_counter()
-    passed = run(scratch, [*PYTEST, "-p", "mutants", str(file)], limit, environment)
+    passed = run(scratch, [*PYTEST, "-p", "mutants", file], limit, environment)
     calls = json.loads(seen.read_text(encoding="utf-8")) if passed and seen.exists() else []
     return Reach(time.perf_counter() - begin, [name for name in calls if not name.startswith("..")])
 
 
-def limit_memory() -> None:
+def run(scratch: Path, arguments: list[str], limit: float, environment: dict[str, str]) -> bool:
+    """Does Python end well with these arguments, in so many seconds of processor time?"""
     import resource  # Unix has it
 
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    def set_limits() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit)))
 
-
-def run(scratch: Path, arguments: list[str], limit: float, environment: dict[str, str]) -> bool:
-    """Does Python end well with these arguments, in time?"""
     child = subprocess.Popen(
         [sys.executable, *arguments], cwd=scratch, env={**os.environ, "PYTHONPATH": str(scratch), **environment},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        preexec_fn=limit_memory,
+        preexec_fn=set_limits,
     )  # fmt: skip
     try:
-        return child.wait(limit) in (0, 5)  # 5: nothing was there to fail
+        return child.wait(PATIENCE * limit) in (0, 5)  # 5: nothing was there to fail
     except subprocess.TimeoutExpired:
         return False
     finally:
@@ -243,19 +275,20 @@ def run(scratch: Path, arguments: list[str], limit: float, environment: dict[str
             child.wait()
 
 
-def watched(scratch: Path, kept: Path, limit: float) -> dict[str, Reach]:
-    """What each test file reaches; those that have not changed since they were watched are not run again."""
+def watched(copies: Copies, root: Path, folders: list[str], limit: float) -> dict[str, Reach]:
+    """What each test file below these folders reaches; what has not changed since it was watched is not run again."""
+    kept = root / ".mutants" / "reach.json"
     known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    tests = scratch / "tests"
-    files = {file.relative_to(tests).as_posix(): file for file in sorted(tests.rglob("test_*.py"))}
-    files = {name: file for name, file in files.items() if not name.startswith("browser/")}  # these take Chromium
-    for name, file in files.items():
-        mark = digest(file.read_bytes())
-        if known.get(name, {}).get("mark") != mark:
-            reach = reach_of(scratch, file, limit)
-            known[name] = {"mark": mark, "seconds": reach.seconds, "calls": reach.calls}
-            kept.write_text(json.dumps(known), encoding="utf-8")
-            print(f"watched {name}: {reach.seconds:.0f} s, {len(reach.calls)} functions", flush=True)
+    files = {
+        file.relative_to(root).as_posix(): file for folder in folders for file in (root / folder).rglob("test_*.py")
+    }
+    files = {name: file for name, file in sorted(files.items()) if "browser" not in name}  # these take Chromium
+    marks = {name: digest(file.read_bytes()) for name, file in files.items()}
+    changed = [name for name in files if known.get(name, {}).get("mark") != marks[name]]
+    for name, reach in copies.each(lambda scratch, name: reach_of(scratch, name, limit), changed):
+        known[name] = {"mark": marks[name], "seconds": reach.seconds, "calls": reach.calls}
+        kept.write_text(json.dumps(known), encoding="utf-8")
+        print(f"watched {name}: {reach.seconds:.0f} s, {len(reach.calls)} functions", flush=True)
     return {name: Reach(known[name]["seconds"], known[name]["calls"]) for name in files}
 
 
@@ -293,7 +326,7 @@ def survives(mutant: Mutant, scratch: Path, files: list[str], limit: float) -> b
     original = path.read_text(encoding="utf-8")
     write(path, mutant.text)
     try:
-        return not files or run(scratch, [*PYTEST, *(f"tests/{name}" for name in files)], limit, {})
+        return not files or run(scratch, [*PYTEST, *files], limit, {})
     finally:
         write(path, original)
 
@@ -316,7 +349,9 @@ def table(results: list[tuple[Mutant, bool]]) -> str:
     return "\n".join(f"{name:24} {sum(c):4} of {len(c):4} caught, {sum(c) / len(c):6.1%}" for name, c in rows)
 
 
-def hunt(root: Path, only: list[str], count: int, seed: int, budget: float) -> list[tuple[Mutant, bool]]:
+def hunt(
+    root: Path, only: list[str], folders: list[str], count: int, seed: int, budget: float, workers: int
+) -> list[tuple[Mutant, bool]]:
     """Each drawn mutant, and whether it survived; results are kept in `.mutants/` as they come."""
     kept = root / ".mutants"
     kept.mkdir(exist_ok=True)
@@ -324,18 +359,23 @@ def hunt(root: Path, only: list[str], count: int, seed: int, budget: float) -> l
     known: dict[str, str] = json.loads(log.read_text(encoding="utf-8")) if log.exists() else {}
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(shutil.copytree(root, Path(folder) / "copy", ignore=LEFT_OUT))
-        reaches = watched(scratch, kept / "reach.json", limit=5 * budget)
-        for mutant in drawn(scratch, only, count, seed):
+        copies = Copies(root, Path(folder), workers)
+        reaches = watched(copies, root, folders, limit=5 * budget)
+
+        def result(scratch: Path, mutant: Mutant) -> str:
+            """ "caught", or the tests that it survived, by which it is known."""
             files = files_for(mutant, reaches, budget)
             mark = digest(mutant.text.encode())
-            tests = digest(b"".join((scratch / "tests" / name).read_bytes() for name in files))
-            if known.get(mark) not in ("caught", tests):  # a survivor is known by the tests that it survived
+            tests = digest(b"".join((scratch / name).read_bytes() for name in files))
+            if known.get(mark) not in ("caught", tests):
                 limit = 30 + 5 * sum(reaches[name].seconds for name in files)
                 known[mark] = tests if survives(mutant, scratch, files, limit) else "caught"
-                log.write_text(json.dumps(known), encoding="utf-8")
-            results.append((mutant, known[mark] != "caught"))
-            print(report(mutant, files) if results[-1][1] else ".", end="", flush=True)
+            return known[mark]
+
+        for mutant, found in copies.each(result, drawn(root, only, count, seed)):
+            log.write_text(json.dumps(known.copy()), encoding="utf-8")
+            results.append((mutant, found != "caught"))
+            print(report(mutant, files_for(mutant, reaches, budget)) if results[-1][1] else ".", end="", flush=True)
     return results
 
 
@@ -345,8 +385,11 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> None:
     parser.add_argument("--count", type=int, default=240, help="how many places (default: %(default)s)")
     parser.add_argument("--only", nargs="+", default=["micrograd"], metavar="PATH", help="files or folders")
     parser.add_argument("--budget", type=float, default=180, help="seconds of tests for each place")
+    parser.add_argument("--tests", nargs="+", default=["tests"], metavar="FOLDER", help="the tests that are run")
+    parser.add_argument("--workers", type=int, default=1, help="how many run at a time (default: %(default)s)")
     args = parser.parse_args(arguments)
-    print("\n" + table(hunt(root, args.only, args.count, args.seed, args.budget)))
+    found = hunt(root, args.only, args.tests, args.count, args.seed, args.budget, args.workers)
+    print("\n" + table(found))
 
 
 if __name__ == "__main__":
