@@ -254,7 +254,6 @@ def _put_along_axis(indices: Any, axis: int, shape: tuple[int, ...]) -> Row:
     return Row("put_along_axis", lambda a: _lib(a, indices).scatter_along_axis(a, indices, axis, shape), back)
 
 
-
 @noted
 def where(condition: Any) -> Row:
     """a where the condition, a plain boolean array, holds, else b."""
