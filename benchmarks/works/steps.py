@@ -32,19 +32,21 @@ class Task:
         self, array: Callable, linear: Callable, relu: Callable, cross_entropy: Callable, hinge: Any = None
     ) -> Any:
         """The loss in a library's words, as a function of the parameters and the inputs."""
-        known, labels, signs = map(array, (self.inputs, self.classes, self.signs))
+        known, labels, signs, alpha = *map(array, (self.inputs, self.classes, self.signs)), self.alpha
         hinge = hinge or (lambda h, signs: relu(1 - h * signs).mean())
 
         def loss_of(params: list, h: Any = known) -> Any:
             for i in range(0, len(params), 2):
                 h = linear(relu(h) if i else h, params[i], params[i + 1])
-            return self.regularized(hinge(h, signs) if h.shape[1] == 1 else cross_entropy(h, labels), params)
+            loss = hinge(h, signs) if h.shape[1] == 1 else cross_entropy(h, labels)
+            return loss + alpha * squares(params) if alpha else loss
 
         return loss_of
 
-    def regularized(self, loss: Any, params: Any) -> Any:
-        """With the sum of squares, where there is one."""
-        return loss + self.alpha * sum((p * p).sum() for p in params) if self.alpha else loss
+
+def squares(params: Any) -> Any:
+    """The sum of the squares of all parameters, in a library's words."""
+    return sum((p * p).sum() for p in params)
 
 
 def random_task(batch: int, lengths: Sequence[int]) -> Task:
@@ -77,7 +79,8 @@ def as_written(task: Task, x: Any, array: Callable, nn: Any, sgd: Any, cross_ent
     def step() -> float:
         h = model(x)
         loss = (1 - h * signs).relu().mean() if h.shape[1] == 1 else cross_entropy(h, labels)
-        loss = task.regularized(loss, model.parameters())
+        if task.alpha:
+            loss = loss + task.alpha * squares(model.parameters())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -255,7 +258,7 @@ def gradients_by_hand(task: Task, params: list) -> Callable[[], tuple[float, lis
                 slope_b += decay * b
             slopes[2 * i : 2 * i + 2] = slope_w, slope_b
         if decay:
-            loss = task.regularized(loss, params)
+            loss += task.alpha * squares(params)
         return float(loss), slopes
 
     return both
