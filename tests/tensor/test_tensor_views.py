@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, grad, lazy, no_grad
+from micrograd import Tensor, grad, no_grad
 from micrograd.tensor.node import Unusable
 
 START = {"x": np.array([[0.5, -1.0, 0.75], [0.25, 1.25, -0.5]]), "w": np.array([1.5, -0.5, 0.75])}
@@ -230,17 +230,6 @@ def test_views_and_writes_give_the_values_and_gradients_of_forward_mode(program:
 # What random programs do not reach
 
 
-@pytest.mark.parametrize("ndim", [1, 2, 3])
-def test_view_of_one_element_or_many_writes_through_whatever_the_rank(ndim: int):
-    t = Tensor(np.zeros((2,) * ndim))
-    row = t[1]
-    row += 10
-    one = t[(0,) * ndim]
-    one += 3
-    equal(t.data[1], np.full((2,) * (ndim - 1), 10))
-    assert t.data[(0,) * ndim] == 3
-
-
 @pytest.mark.parametrize("change", [lambda v: v.__iadd__(5), lambda v: v.zero_(), lambda v: v[:1].__imul__(2)])
 @pytest.mark.parametrize("requires_grad", [True, False], ids=["set later", "frozen later"])
 def test_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Callable, requires_grad: bool):
@@ -253,20 +242,6 @@ def test_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Call
     with no_grad():
         change(view)
     assert x.data[0] != 1
-
-
-def test_view_whose_base_got_other_memory_goes_its_own_way():
-    x = parameter(1, 2)
-    y = x * 1
-    view = y[:1]
-    y.data = [7.0, 8.0]
-    view *= 3
-    y *= 2
-    equal(view, [3])
-    equal(y, [14, 16])
-    view.sum().backward(retain_graph=True)
-    y.sum().backward()
-    equal(x.grad, [5, 2])
 
 
 @pytest.mark.parametrize("copied", [copy, deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
@@ -286,19 +261,6 @@ def test_view_that_was_made_a_leaf_stays_one():
     (leaf * 2).sum().backward()
     equal(leaf.grad, [2])
     assert w.grad is None
-
-
-def test_leaf_that_is_frozen_shares_its_memory_and_unfrozen_has_what_it_was_given():
-    x = parameter(1, 2)
-    shared = x.detach()
-    x.requires_grad_(False)
-    used = (parameter(1, 1) * x).sum()
-    shared += 1
-    with pytest.raises(RuntimeError, match="changed in place"):
-        used.backward()
-    x.data = [5.0, 6.0]
-    x.requires_grad_(True)
-    equal(x, [5, 6])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -339,16 +301,7 @@ def test_x_raises_after_a_view_of_it_was_written_to_alone(use: Callable, write: 
     memory, view = x._node._data, x[:1]
     write(view)
     equal(memory, [1, 2])
-    with pytest.raises(RuntimeError, match=r"write x\[i\] = \.\.\. or x\[i\] \+= \.\.\."):
-        use(x)
-
-
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_constant_raises_after_a_parameter_was_written_to_a_view_of_it_alone(use: Callable):
-    x = Tensor([1.0, 2.0])
-    view = x[:1]
-    view += parameter(5)
-    with pytest.raises(RuntimeError, match="on a view of this Tensor"):
+    with pytest.raises(RuntimeError, match=r"on a view of this Tensor.*: write x\[i\] = \.\.\. or x\[i\] \+= \.\.\."):
         use(x)
 
 
@@ -401,28 +354,15 @@ def test_item_of_an_item_is_written_back_twice_or_with_the_whole_index():
     equal(leaf.grad, [[7, 5], [1, 1]])
 
 
-def test_views_with_a_history_raise_after_a_write_to_the_base():
-    x = parameter(1, 2, 3)
-    y = x * 1
+@pytest.mark.parametrize("base", [lambda: parameter(1, 2, 3) * 1, lambda: Tensor([1.0, 2.0, 3.0])])
+def test_views_raise_after_a_recorded_write_to_the_base(base: Callable):
+    y = base()
     views, detached = [y[:2], y[:2][1:], y.T], y.detach()
-    with no_grad():
-        constant = y[:2]
-    y *= 3
+    y *= parameter(3, 3, 3)
     for view in views:
         with pytest.raises(RuntimeError, match="make the view again"):
             view.sum()
-    equal(constant, [3, 6])
     equal(detached, [3, 6, 9])
-    y[:2].sum().backward()
-    equal(x.grad, [3, 3, 0])
-
-
-def test_views_of_a_constant_raise_after_it_was_given_a_history():
-    buffer = Tensor([1.0, 2.0])
-    view = buffer[:1]
-    buffer *= parameter(3)
-    with pytest.raises(RuntimeError, match="make the view again"):
-        view.sum()
 
 
 def test_view_that_was_written_to_keeps_its_label_grad_and_retain_grad():
@@ -437,44 +377,17 @@ def test_view_that_was_written_to_keeps_its_label_grad_and_retain_grad():
     equal(x.grad, [15, 0])
 
 
-def test_view_from_inside_no_grad_is_not_written_through_outside():
+def test_view_from_inside_no_grad_shows_what_is_written_and_is_not_written_through_outside():
     y = parameter(1, 2) * 1
     with no_grad():
         view = y[:1]
         view *= 3
+    y *= 2
+    equal(view, [6])
     view *= 2
     assert not view.requires_grad
     with pytest.raises(RuntimeError, match="on a view of this Tensor"):
         y.sum()
-
-
-def test_lazy_view_is_a_view():
-    y = parameter(1, 2) * 1
-    with lazy():
-        view = y[:1]
-    view *= 3
-    view.realize()
-    with pytest.raises(RuntimeError, match="on a view of this Tensor"):
-        y.sum()
-
-
-def test_view_of_a_view_that_was_given_new_memory_still_belongs_to_its_base():
-    base = parameter(1, 2, 3) * 1
-    middle = base[:2]
-    inner = middle[1:]
-    middle.data = np.array([9.0, 9.0])
-    base *= 5
-    equal(middle, [9, 9])
-    with pytest.raises(RuntimeError, match="make the view again"):
-        inner.tolist()
-
-
-def test_view_that_was_made_of_a_constant_stays_one_when_that_is_unfrozen():
-    """As any other result that was computed before."""
-    x = Tensor([1.0, 2.0, 3.0])
-    view = x[:2]
-    x.requires_grad_()
-    assert not view.requires_grad
 
 
 def test_writing_many_items_takes_linear_time():
@@ -490,11 +403,3 @@ def test_writing_many_items_takes_linear_time():
 
     few, many = calls_of(writes(50)), calls_of(writes(200))
     assert many < 5 * few
-
-
-def test_view_that_is_gone_leaves_nothing_behind():
-    x = parameter(1, 2)
-    kept = [x[0], x[1]]
-    assert len(x._node.storage.views) == 2
-    kept.clear()
-    assert not x._node.storage.views
