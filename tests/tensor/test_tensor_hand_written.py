@@ -31,7 +31,6 @@ def mine(a: Tensor, b: Tensor) -> Tensor:
 
 # Programs of which `times` is an op: the row's, or the one written by hand.
 PROGRAMS: dict[str, Callable[[Callable, Tensor, Tensor], Tensor]] = {
-    "alone": lambda times, x, y: times(x, y),
     "among the others": lambda times, x, y: (times(x.exp(), y * 2) + x).tanh(),
     "in a compiled function": lambda times, x, y: compile(lambda t: t * t)(times(x, y)),
     "twice the same operand": lambda times, x, y: times(x, x) + y,
@@ -71,13 +70,9 @@ def test_gradient_that_a_closure_assigns_is_copied_in_the_dtype_of_its_operand()
 
 
 def test_closure_cannot_write_to_the_gradient_that_others_are_sent_too():
-    x, out = leaf(2), None
+    x = leaf(2)
     out = mine(x, x)
-
-    def _backward() -> None:
-        out.grad[:] = 100
-
-    out._backward = _backward
+    out._backward = lambda: out.grad.fill(100)
     with pytest.raises(ValueError, match="read-only"):
         (out + x).sum().backward()
     assert x.grad is None
@@ -106,8 +101,6 @@ def test_graph_is_walked_by_hand_and_no_two_grads_are_one_array():
 
 CHANGES: dict[str, Callable[[Tensor, Tensor, Tensor], Any]] = {
     "data of an operand": lambda x, h, out: h.data.fill(100),
-    "data of a leaf": lambda x, h, out: x.data.fill(100),
-    "new data": lambda x, h, out: setattr(x, "data", np.full(2, 100.0)),
     "an operand in place": lambda x, h, out: h.__iadd__(1),
     "a leaf in no_grad": lambda x, h, out: no_grad()(x.zero_)(),
     "through a view": lambda x, h, out: h.detach().fill_(100),

@@ -20,23 +20,15 @@ from micrograd.engine.rows import Row
 # Versions: a value that backward needs, and that was changed
 
 
-def test_changed_value_raises_and_the_error_names_the_op_and_both_versions():
+@pytest.mark.parametrize(("op", "name"), [(lambda a: (a, a * a), r"\*"), (lambda a: (y := a.exp(), y * 1), "exp")])
+def test_changed_operand_or_result_raises_and_the_error_names_the_op_and_both_versions(op: Callable, name: str):
     x = parameter(1, 2)
-    a = x * 1
-    y = a * a
-    a += 1
-    a += 1
-    with pytest.raises(RuntimeError, match=r"'\*'.*version 2.*version 0"):
+    changed, y = op(x * 1)
+    changed += 1
+    changed += 1
+    with pytest.raises(RuntimeError, match=rf"'{name}'.*version 2.*version 0"):
         y.sum().backward()
     assert x.grad is None
-
-
-def test_result_of_an_op_may_be_what_its_rule_needs():
-    y = parameter(1, 2).exp()
-    z = y.sum()
-    y += 1
-    with pytest.raises(RuntimeError, match=r"'exp'.*version"):
-        (z + y.sum()).backward()
 
 
 def test_product_of_matrices_does_not_mind_a_change_of_the_one_whose_other_is_a_constant():
@@ -49,9 +41,7 @@ def test_product_of_matrices_does_not_mind_a_change_of_the_one_whose_other_is_a_
 
 
 @pytest.mark.parametrize("view", [
-    lambda a: a[0], lambda a: a[:1], lambda a: a.T, lambda a: a.reshape(-1), lambda a: a.detach(),
-    lambda a: a.squeeze(), lambda a: a.swapaxes(0, 1), lambda a: a[..., None], lambda a: a.T[1:].T,
-    lambda a: a.detach()[:1],
+    lambda a: a[0], lambda a: a.T, lambda a: a.reshape(-1), lambda a: a.detach(), lambda a: a.T[1:].T,
 ])  # fmt: skip
 def test_views_and_their_base_share_a_version(view: Callable):
     base = Tensor(np.ones((2, 2)))
@@ -76,17 +66,6 @@ def test_copy_has_a_version_of_its_own(copied: Callable):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Writes through data, detach() and numpy(): the graph keeps its own, or raises (each op: test_tensor_ops.py)
-
-
-@pytest.mark.parametrize("touch", [lambda x: x.data, lambda x: x.detach().numpy()], ids=["data", "numpy"])
-def test_looking_at_the_data_of_a_graph_does_not_part_what_shares_memory(touch: Callable):
-    x = parameter(1, 2)
-    shared = x.detach()
-    y = (x * x).sum()
-    touch(x)
-    y.backward()
-    shared[0] = 5
-    equal(x, [5, 2])
 
 
 THROUGH_DATA: dict[str, Callable[[Tensor], Any]] = {  # of [1, 2] each makes [-3, 2]
@@ -126,7 +105,7 @@ def test_write_through_data_is_right_for_the_graphs_that_come_after_it(write: Ca
         before.backward()
 
 
-def test_looking_again_and_again_at_what_is_shared_changes_no_gradient():
+def test_looking_again_and_again_at_what_is_shared_changes_no_gradient_and_parts_nothing():
     x = parameter(1, np.nan)
     shared = x.detach()
     first = (x * x).sum()
@@ -137,6 +116,8 @@ def test_looking_again_and_again_at_what_is_shared_changes_no_gradient():
         x.grad = None
         y.backward()
         equal(x.grad, [2, np.nan])
+    shared[0] = 5
+    equal(x, [5, np.nan])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -150,9 +131,7 @@ def multiplied_in_place(x: Tensor) -> Tensor:
     return y
 
 
-@pytest.mark.parametrize("graph", [
-    lambda x: x * x, lambda x: x.exp(), multiplied_in_place, lambda x: x[:1] * x, lambda x: (x * x).detach() * x,
-], ids=["*", "exp", "in place", "view", "detach"])  # fmt: skip
+@pytest.mark.parametrize("graph", [lambda x: x * x, multiplied_in_place, lambda x: (x[:1] * x).detach() * x])
 @pytest.mark.parametrize("end", ["forgotten", "let go", "failed"])
 def test_data_is_the_array_that_it_was_once_no_graph_keeps_it(graph: Callable, end: str):
     x = parameter(1, 2)
@@ -248,8 +227,3 @@ def test_data_that_another_thread_has_moved_while_this_one_waited_for_it_is_not_
     assert w.data is array
     assert node._data is array
     loss.backward()
-
-
-def test_node_shows_the_array_of_its_tensor():
-    w = parameter(3)
-    assert w._node.data is w.data
