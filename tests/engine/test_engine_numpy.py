@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 import pytest
 
 from micrograd import Value
-
-over_arithmetic = pytest.mark.parametrize(
-    "op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
-)
 
 
 @pytest.mark.parametrize(("data", "name"), [(np.True_, "bool"), (np.ones(3), "ndarray"), (np.array(1.0), "ndarray")])
@@ -27,13 +21,6 @@ def test_array_times_a_value_is_an_array_of_values():
         assert [v.data for v in product] == [2.0, 6.0]
     sum(product).backward()
     assert x.grad == 4.0
-
-
-@over_arithmetic
-def test_arrays_of_values_do_arithmetic(op):
-    numbers = np.array([1.5, 2.0])
-    values = np.array([Value(1.5), Value(2.0)])
-    assert [v.data for v in op(values, values)] == list(op(numbers, numbers))
 
 
 @pytest.mark.parametrize("fn", [np.exp, np.log, np.log1p, np.sqrt, np.sin, np.cos, np.tanh, np.abs, np.negative])

@@ -16,7 +16,7 @@ import pytest
 from engine_helpers import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
-from tensor_helpers import equal, parameter
+from tensor_helpers import equal, numbers, parameter
 
 from micrograd import Tensor, grad, no_grad
 from micrograd.tensor.node import Unusable
@@ -114,17 +114,8 @@ programs = st.lists(st.tuples(st.integers(0, len(KINDS) - 1), small, small, smal
 class Machine:
     """What runs a program on Tensors, beside the oracle."""
 
-    quiet: Callable[[], Any] = no_grad
-    views = VIEWS
-
-    def make(self, a: Any, wanted: bool) -> Any:
-        return Tensor(a, requires_grad=wanted)
-
-    def gradients(self, t: Any) -> list[Any]:
-        return list(grad(t.sum(), self.leaves, retain_graph=True, allow_unused=True))
-
     def __init__(self):
-        self.leaves = [self.make(a, True) for a in START.values()]
+        self.leaves = [Tensor(a, requires_grad=True) for a in START.values()]
         size, at = sum(a.size for a in START.values()), 0
         self.each: list[tuple[Any, Forward]] = []
         for leaf, a in zip(self.leaves, START.values(), strict=True):
@@ -133,7 +124,7 @@ class Machine:
             at += a.size
             self.each.append((leaf, Forward(a.copy(), list(slopes))))
         slopes = np.zeros((size, *CONSTANT.shape))
-        self.each.append((self.make(CONSTANT, False), Forward(CONSTANT.copy(), list(slopes))))
+        self.each.append((Tensor(CONSTANT), Forward(CONSTANT.copy(), list(slopes))))
 
     def run(self, program: list[Step]) -> Iterator[str]:
         """Run it; after each step what came of it: "", or the error."""
@@ -154,10 +145,10 @@ class Machine:
         self.each.append((t * u, a.times(b)))
 
     def view(self, which: int, i: int, _: int) -> None:
-        f, numpys = self.views[which % len(VIEWS)], VIEWS[which % len(VIEWS)]
+        f = VIEWS[which % len(VIEWS)]
         t, oracle = self.each[i]
-        if t.ndim and t.ndim < 4 and oracle.value.flags.c_contiguous:  # where a reshape is a view, and in PyTorch too
-            self.each.append((f(t), oracle.view(numpys)))
+        if t.ndim and t.ndim < 4 and oracle.value.flags.c_contiguous:  # where a reshape is a view
+            self.each.append((f(t), oracle.view(f)))
 
     def detach(self, _: int, i: int, __: int) -> None:
         t, oracle = self.each[i]
@@ -179,11 +170,11 @@ class Machine:
         self.change(which, i, u, b, True)
 
     def write_a_number(self, which: int, i: int, _: int) -> None:
-        self.change(which, i, self.make(0.5, False), 0.5, True)
+        self.change(which, i, Tensor(0.5), 0.5, True)
 
     def write_unseen(self, which: int, i: int, j: int) -> None:
         u, b = self.partner(i, j)
-        with self.quiet():
+        with no_grad():
             self.change(which, i, u, b, False)
 
     def change(self, which: int, i: int, u: Any, b: Any, recorded: bool) -> None:
@@ -207,8 +198,8 @@ class Machine:
     def backward(self, _: int, i: int, __: int) -> None:
         t, oracle = self.each[i]
         if t.requires_grad:
-            grads = [np.zeros(a.shape) if g is None else g for g, a in zip(self.gradients(t), self.leaves, strict=True)]
-            found = np.concatenate([np.ravel(g) for g in grads])
+            grads = grad(t.sum(), self.leaves, retain_graph=True, allow_unused=True)
+            found = np.concatenate([np.ravel(g) for g in numbers(grads, self.leaves)])
             np.testing.assert_allclose(found, [d.sum() for d in oracle.slopes], rtol=1e-9, atol=1e-9)
 
 
