@@ -60,13 +60,6 @@ def test_copy_is_of_the_class_and_has_its_slots(duplicate: Callable):
 
 
 @over_kinds
-def test_leaf_shared_in_a_structure_stays_shared_in_its_copy(kind: Callable):
-    x = kind(2.0)
-    a, b = copy.deepcopy([x, x])
-    assert a is b
-
-
-@over_kinds
 @every_copy
 def test_copy_of_an_inner_node_is_refused_and_detach_is_named(kind: Callable, duplicate: Callable):
     y = kind(2.0) * 3

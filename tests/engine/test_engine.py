@@ -89,16 +89,11 @@ def test_number_among_the_operands_is_a_constant_and_the_same_one_each_time():
     assert (three.data, three.requires_grad, three is y._prev[0]) == (3.0, False, True)
 
 
-def test_plus_gives_the_value_itself():
-    x = Value(2.0)
-    assert +x is x
-
-
 @pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
-def test_in_place_op_rebinds_as_numbers_do(op):
+def test_in_place_op_rebinds_as_numbers_do_and_plus_gives_the_value_itself(op):
     x = Value(2.0)
     y = op(x, 3)
-    assert (x.data, x.is_leaf, y._prev[0]) == (2.0, True, x)
+    assert (x.data, x.is_leaf, y._prev[0], +x) == (2.0, True, x, x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -41,9 +41,7 @@ def test_tensor_made_from_a_tensor_has_memory_of_its_own_and_no_history():
     x = parameter(1, 2)
     t = Tensor(x * 2)
     t.data[0] = 9
-    assert x.tolist() == [1, 2]
-    assert t.is_leaf
-    assert not t.requires_grad
+    assert (x.tolist(), t.is_leaf, t.requires_grad) == ([1, 2], True, False)
 
 
 def test_data_is_always_a_plain_array():

@@ -45,7 +45,6 @@ def test_gradient_takes_on_the_roots_dtype_under_create_graph_too():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ([], RuntimeError, r"\(2,\)"),  # what is no scalar needs one
         ([np.ones(3)], ValueError, r"\(2,\) .* \(3,\)"),
         ([1j * np.ones(2)], TypeError, "real"),
         ([np.array(["a", "b"])], TypeError, "real"),
@@ -85,6 +84,42 @@ def test_roots_of_both_kinds_raise_and_name_both(order: int):
     with pytest.raises(TypeError, match="found Values and Tensors together"):
         backward([v * 2, x * 2][::order])
     assert (v.grad, x.grad) == (0, None)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The graph that is seen
+
+
+def test_operands_are_the_tensors_themselves_and_a_constant_the_same_one_each_time():
+    x = parameter(1, 2)
+    y = x * np.array([3.0, 4.0])
+    left, constant = y._prev
+    assert (left is x, y._prev[1] is constant, y._op) == (True, True, "*")
+    equal(constant, [3, 4])
+
+
+def test_result_without_a_gradient_is_a_leaf_without_history():
+    y = Tensor([1.0]) + Tensor([2.0])
+    assert (y.is_leaf, y.requires_grad, y.grad_fn, y._prev) == (True, False, None, ())
+
+
+def test_retained_gradient_accumulates_as_a_leafs_does():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    (y * 3).sum().backward(retain_graph=True)
+    first = y.grad
+    (y * 5).sum().backward(retain_graph=True)
+    equal(first, [3, 3])
+    equal(y.grad, [8, 8])
+    y += 1
+    backward((y * y).sum(), create_graph=True)
+    equal(y.grad.data, [8 + 6, 8 + 10])
+
+
+def test_retain_grad_of_a_constant_raises():
+    with pytest.raises(RuntimeError, match="requires a gradient"):
+        Tensor([1.0]).retain_grad()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -61,13 +61,7 @@ def forward_alone(w: Tensor) -> None:
     arrays.concatenate(0)(w, (w * w).softmax(), w[:1])
 
 
-LOOPS = {
-    train_in_place: 2000,
-    forward_alone: 2000,
-    twice_differentiated: 200,
-    views_and_writes: 200,
-    a_failing_pass: 200,
-}
+STEPS = [train_in_place, forward_alone, twice_differentiated, views_and_writes, a_failing_pass]
 
 
 def growth(step: Callable[[Tensor], None], times: int) -> int:
@@ -82,10 +76,10 @@ def growth(step: Callable[[Tensor], None], times: int) -> int:
     return sys.getallocatedblocks() - before
 
 
-@pytest.mark.parametrize(("step", "times"), LOOPS.items())
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.usefixtures("without_collector")
-def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor], None], times: int):
-    assert growth(step, times) < times / 100
+def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor], None]):
+    assert growth(step, 500) < 50
 
 
 # ---------------------------------------------------------------------------------------------------------------------

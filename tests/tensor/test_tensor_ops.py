@@ -105,13 +105,6 @@ def test_values_and_both_derivatives_are_pytorchs(op: Op):
                 np.testing.assert_allclose(ours, other, rtol=near, atol=near)
 
 
-def test_padding_has_the_dtype_of_the_array_as_in_numpy():
-    for values in ([1, 2], [1.5, 2.5]):
-        np.testing.assert_array_equal(
-            Tensor(values).pad(1, constant_values=2.5), np.pad(values, 1, constant_values=2.5)
-        )
-
-
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_std_of_equal_numbers_has_derivatives_of_0(ddof: int):
     x = Tensor(np.ones((2, 3)), requires_grad=True)

@@ -78,21 +78,6 @@ def test_number_has_one_axis_for_those_that_need_one(name: str, value: float, ax
     assert (y.item(), y.shape, y.dtype, x.grad.shape, x.grad.dtype) == (value, (), dtype, (), dtype)
 
 
-@pytest.mark.parametrize("name", ["mean", "var", "std"])
-def test_number_has_no_axis_for_those_of_numpys_that_want_a_real_one(name: str):
-    with pytest.raises(np.exceptions.AxisError):
-        getattr(Tensor(1.5), name)(0)
-
-
-def test_integers_have_a_softmax():
-    np.testing.assert_allclose(Tensor([1, 2]).softmax().data, Tensor([1.0, 2.0]).softmax().data)
-
-
-def test_reshape_of_one_element_has_no_two_unknown_lengths():
-    with pytest.raises(ValueError, match="one unknown dimension"):
-        Tensor(1.0).reshape(-1, -1)
-
-
 @pytest.mark.parametrize("dtype", [complex, object, "M8", "U3"])
 @pytest.mark.parametrize("make", [lambda d: Tensor([1.0], dtype=d), lambda d: Tensor([1.0]).astype(d)])
 def test_dtype_that_is_not_of_real_numbers_is_refused(make: Any, dtype: Any):
