@@ -15,6 +15,7 @@ from tensor_helpers import parameter
 import micrograd
 from micrograd import Tensor, Value
 from micrograd.common.trees import tree_map
+from micrograd.common.words import NAMES
 from micrograd.tensor import functions
 
 A = np.array([[0.5, 0.7, 0.2], [0.1, 0.9, 0.4]])
@@ -251,15 +252,10 @@ def test_keywords_of_another_library_are_answered_by_the_one_here(use: Callable,
 
 
 def test_every_word_of_the_table_is_one_of_ours():
-    from micrograd.common.words import KEYWORDS, NAMES
-
     for other, word in NAMES.items():
-        for kind in (Tensor(A), Value(1.0)):
-            assert not hasattr(kind, other)
-            assert other not in dir(kind)
+        assert not any(hasattr(kind, other) for kind in (Tensor, Value))
         first = word.split("(")[0]
         assert " " in word or hasattr(Tensor, first) or hasattr(micrograd, first.removeprefix("micrograd.")), other
-    assert set(KEYWORDS.values()) == {"axis", "keepdims", "ddof"}
 
 
 def test_numpys_own_errors_keep_their_words():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
+from engine_helpers import over_kinds
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, Value, detect_anomaly, einsum, is_grad_enabled, nn, no_grad
+from micrograd import Tensor, detect_anomaly, einsum, is_grad_enabled, nn, no_grad
 from micrograd.tensor import arrays
 
 
@@ -32,18 +32,16 @@ def test_leaf_frozen_or_unfrozen_after_its_use_gets_none_and_the_others_get_thei
     assert c.grad is None
 
 
-@pytest.mark.parametrize("make", [lambda: Value(3.0), lambda: Tensor(3.0, requires_grad=True)], ids=["Value", "Tensor"])
-def test_to_freeze_and_unfreeze_changes_nothing(make: Callable[[], Any]):
-    x, seen = make(), []
+@over_kinds
+def test_to_freeze_and_unfreeze_changes_nothing(kind: Callable):
+    x, seen = kind(3.0), []
     x.label = "x"
     handle = x.register_hook(lambda g: seen.append(float(g)))
     before = x * 2
     before.backward(retain_graph=True)
-    for _ in range(2):
-        x.requires_grad = False
-        assert (float(x.grad), x.label, x.requires_grad) == (2, "x", False)
-        x.requires_grad = True
-    assert (float(x.grad), x.label, x.requires_grad) == (2, "x", True)
+    for wanted in (False, True, False, True):
+        x.requires_grad = wanted
+        assert (float(x.grad), x.label, x.requires_grad) == (2, "x", wanted)
     before.backward()
     (x * 5).backward()
     assert (float(x.grad), seen) == (9, [2, 2, 5])

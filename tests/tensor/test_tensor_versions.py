@@ -123,7 +123,7 @@ def multiplied_in_place(x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("graph", [lambda x: x * x, multiplied_in_place, lambda x: (x[:1] * x).detach() * x])
-@pytest.mark.parametrize("end", ["forgotten", "let go", "failed"])
+@pytest.mark.parametrize("end", ["forgotten", "let go"])
 def test_data_is_the_array_that_it_was_once_no_graph_keeps_it(graph: Callable, end: str):
     x = parameter(1, 2)
     array = x.data
@@ -133,11 +133,6 @@ def test_data_is_the_array_that_it_was_once_no_graph_keeps_it(graph: Callable, e
         total = y.sum()
         if end == "let go":
             total.backward()
-        elif end == "failed":
-            handle = x.register_hook(lambda g: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                total.backward()
-            handle.remove()
         del total
         if end == "let go" or graph is multiplied_in_place:  # which keeps copies of what it wrote over
             assert y.data is made

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -233,15 +232,6 @@ def test_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Call
     with no_grad():
         change(view)
     assert x.data[0] != 1
-
-
-@pytest.mark.parametrize("copied", [copy, deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
-def test_copy_of_a_view_is_no_view(copied: Callable):
-    base = Tensor([1.0, 2.0])
-    other = copied(base[:1])
-    other += 5
-    equal(base, [1, 2])
-    equal(other, [6])
 
 
 def test_view_that_was_made_a_leaf_stays_one():
