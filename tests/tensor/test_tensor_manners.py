@@ -12,7 +12,7 @@ import pytest
 from tensor_helpers import parameter
 
 import micrograd
-from micrograd import Tensor, Value
+from micrograd import Tensor, Value, compile, lazy
 
 # ---------------------------------------------------------------------------------------------------------------------
 # NumPy's manners
@@ -52,6 +52,15 @@ def test_list_is_written_in_place_and_into_a_part():
     x += [10, 20]
     x[0] = [5, 6]
     np.testing.assert_array_equal(x.maximum([6, 7]).data, [[6, 7], [13, 24]])
+
+
+def test_list_is_read_when_it_is_written_also_where_the_op_is_deferred_or_compiled():
+    x, given = parameter(2, 3), [4.0, 5.0]
+    with lazy():
+        y = x * given
+    found = compile(lambda x: given * x)(x)
+    given[:] = [100.0, 100.0]
+    np.testing.assert_array_equal([y.data, found.data], [[8, 15], [8, 15]])
 
 
 @pytest.mark.parametrize("bad", [["a"], [None], [Value(1.0)], [1j], "ab"], ids=repr)
