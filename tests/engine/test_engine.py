@@ -206,6 +206,7 @@ WRONG = [
     (lambda: x @ 3, TypeError, ["unsupported operand"]),
     (lambda: x < "1", TypeError, ["<", "Value", "str"]),
     (lambda: x.maximum("1"), TypeError, ["maximum", "str"]),
+    (lambda: x.minimum(None), TypeError, ["minimum", "NoneType"]),
     (lambda: x.leaky_relu(Value(0.1)), TypeError, ["slope", "Value"]),
     (lambda: int(Value(inf, requires_grad=False)), OverflowError, ["infinity"]),
     (lambda: int(Value(nan, requires_grad=False)), ValueError, ["NaN"]),

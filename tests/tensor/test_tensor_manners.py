@@ -179,7 +179,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
                      "write y = x - ..."),
     "[0] = on a leaf": (lambda: LEAF.__setitem__(0, 5.0), RuntimeError,
                         f"x[i] = ... would change a leaf that requires a gradient: {IN_A_STEP}"),
-    "ragged": (lambda: Tensor([[1, 2], [3]]), ValueError, "rows of different lengths: found 2 and 1"),
+    "ragged": (lambda: Tensor([[[1], [2]], [[3], [4, 5]]]), ValueError, "rows of different lengths: found 1 and 2"),
     "ragged with a number": (lambda: Tensor([[1, 2], 3]), ValueError,
                              "rows of different lengths: found 2 and a number"),
     "ragged operand": (lambda: LEAF * [[1, 2], [3]], ValueError, "rows of different lengths: found 2 and 1"),

@@ -195,5 +195,5 @@ def test_data_that_another_thread_has_moved_while_this_one_waited_for_it_is_not_
 
     monkeypatch.setattr(micrograd.tensor.handle, "lock", lock())
     assert w.data is array
-    assert node._data is array
+    assert node.data is array
     loss.backward()

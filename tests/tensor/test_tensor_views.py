@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_helpers import calls_of
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tensor_helpers import equal, numbers, parameter
 
@@ -205,7 +205,12 @@ class Machine:
 ALLOWED = "leaf that requires a gradient|read-only|changed in place|make the view again|on a view of this Tensor"
 
 
+OP, VIEW, WRITE, REPLACE = map(KINDS.index, ("op", "view", "write a number", "replace"))
+
+
 @given(programs)
+@example([(OP, 0, 0, 0), (VIEW, 1, 3, 0), (VIEW, 1, 4, 0), (REPLACE, 0, 4, 0), (WRITE, 0, 3, 0)])
+@example([(OP, 0, 0, 0), (VIEW, 1, 3, 0), (REPLACE, 0, 3, 0), (WRITE, 0, 4, 0), (WRITE, 0, 3, 0)])
 def test_views_and_writes_give_the_values_and_gradients_of_forward_mode(program: list[Step]):
     machine = Machine()
     with np.errstate(all="ignore"):
