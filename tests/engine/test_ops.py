@@ -247,10 +247,6 @@ def test_overflow_or_a_division_by_zero_in_the_middle_of_a_pass_still_reaches_th
 # The table
 
 
-def test_row_may_be_called_on_numbers():
-    assert (ops.exp(0.0), ops.div(1.0, 0.0), ops.mul(2, 3)) == (1.0, inf, 6)
-
-
 class Mine(Value):
     """A subclass as users write them."""
 

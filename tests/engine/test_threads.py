@@ -76,17 +76,6 @@ def test_inner_grads_are_those_of_one_whole_pass():
     assert x.grad == 2 * (10.0 + 7.0) * PASSES
 
 
-def test_second_order_passes_may_share_a_graph_too():
-    x = Value(3.0)
-    y = x**3
-
-    def second() -> float:
-        (first,) = grad(y, x, create_graph=True)
-        return grad(first, x)[0]
-
-    assert at_once(*[second] * THREADS) == [18.0] * THREADS
-
-
 def test_pass_that_waits_in_vain_for_its_turn_says_why(monkeypatch):
     monkeypatch.setattr(walk, "turn", turn_within(0.3))
     x, inside, done = Value(3.0), threading.Event(), threading.Event()

@@ -195,12 +195,6 @@ def test_tensor_equals_nothing_of_another_kind_and_a_number_can_be_looked_for():
     assert 3 not in t
 
 
-def test_hash_is_identity():
-    a, b = Tensor([1.0]), Tensor([1.0])
-    assert len({a, b, a}) == 2
-    assert {a: "a", b: "b"}[a] == "a"
-
-
 def test_list_times_an_integer_tensor_is_a_product_and_not_repeated():
     for given in ([1, 2], (1, 2)):
         np.testing.assert_array_equal((given * Tensor(3)).data, [3, 6])
