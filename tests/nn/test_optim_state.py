@@ -5,7 +5,7 @@ import json
 import pytest
 
 from micrograd import Value
-from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, Optimizer, StepLR
+from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, LambdaLR, LinearLR, Optimizer, StepLR
 
 
 def stepped(optimizer, **changes):
@@ -97,17 +97,6 @@ def test_optimizer_of_ones_own_needs_no_rate_and_its_settings_are_its_state():
 # Training that is stopped and resumed
 
 
-class Halving(LRScheduler):
-    """A schedule of the user's own."""
-
-    def __init__(self, optimizer, every):
-        self.every = every
-        super().__init__(optimizer)
-
-    def lr_at(self, t):
-        return self.base_lr / 2 ** (t // self.every)
-
-
 OPTIMIZERS = {
     "SGD": lambda ps: SGD(ps, lr=0.003, momentum=0.9, nesterov=True),
     "Adam": lambda ps: Adam(ps, lr=0.3, betas=(0.8, 0.9)),
@@ -118,7 +107,6 @@ SCHEDULES = {
     "warm-up": lambda o: [LinearLR(o, total_iters=8)],
     "cosine": lambda o: [CosineAnnealingLR(o, T_max=10, eta_min=0.01)],
     "lambda": lambda o: [LambdaLR(o, lambda t: 1 / (1 + t))],
-    "own": lambda o: [Halving(o, every=3)],
     "two of which the first steps": lambda o: [LinearLR(o, 0.5, 1.0, 8), StepLR(o, 3)],
     "none": lambda o: [],
 }
