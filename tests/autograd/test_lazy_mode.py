@@ -38,7 +38,7 @@ def test_lazy_mode_computes_what_is_asked_for_and_that_once(x):
     z.data, y.data
     assert len(seen) == 1
     assert type(z) is type(y) is type(x)
-    other.data
+    assert "Lazy" not in repr(other)
     assert len(seen) == 2
 
 

@@ -2,14 +2,13 @@
 
 import math
 import operator
-import threading
 import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 
-from micrograd import Value, enable_grad, gradient, no_grad
+from micrograd import Value, enable_grad, no_grad
 from micrograd.tensor import Tensor
 
 MAKE = {
@@ -78,18 +77,3 @@ def test_warning_comes_once_a_line_and_names_the_users():
         int(x), math.exp(x)
     assert {warning.filename for warning in found} == {__file__}
     assert len({warning.lineno for warning in found}) == len(found) == 2
-
-
-@pytest.mark.parametrize("x", [2.0, np.array(2.0)], ids=["Value", "Tensor"])
-def test_float_in_another_thread_of_a_transform_warns(x):
-    """The thread does not know of the transform, in which it would raise."""
-    seen = []
-
-    def f(x):
-        thread = threading.Thread(target=lambda: seen.append(math.exp(x)))
-        thread.start()
-        thread.join()
-        return x * seen[0]
-
-    with pytest.warns(UserWarning, match="no gradient"):
-        gradient(f)(x)

@@ -127,6 +127,7 @@ def test_inputs_may_be_a_tuple_a_list_an_iterator_or_an_array(inputs):
         (lambda: MLP(2, [1], rng=1337), TypeError, "rng must be a generator.* found int 1337"),
         (lambda: MLP(2, [1], activation="rleu"), ValueError, r"'rleu'.* relu, leaky_relu, tanh,.* or a function"),
         (lambda: Neuron(2)(None), TypeError, "the inputs are a list of Values or numbers, found NoneType"),
+        (lambda: Neuron(2).load_state_dict([1, 2]), TypeError, "a state is a dict of arrays by name, found list"),
         (lambda: module()([1.0]), TypeError, r"Module needs a method __call__\(self, x\), or forward"),
     ],
 )

@@ -8,7 +8,7 @@ from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_everywhere
 
 from micrograd import Value
-from micrograd.optim import SGD, Adam, AdamW, Optimizer, clip_grad_norm
+from micrograd.optim import SGD, Adam, AdamW, LambdaLR, Optimizer, clip_grad_norm
 from micrograd.tensor import Tensor
 
 
@@ -179,3 +179,11 @@ def test_reduce_and_clip_grad_norm_interrupted_at_any_line_change_all_gradients_
         clipped = a.grad < 1
         optimizer.step()
         assert (a.data, b.data) == (pytest.approx((0.4, 0.2)) if clipped else (-5.0, -7.0))
+
+
+def test_schedule_whose_function_raises_has_not_advanced():
+    optimizer = SGD([Value(1.0)], lr=1.0)
+    schedule = LambdaLR(optimizer, lambda t: 1 / (1 - t) if t else 1.0)
+    with pytest.raises(ZeroDivisionError):
+        schedule.step()
+    assert (schedule.t, optimizer.lr) == (0, 1.0)
