@@ -82,11 +82,8 @@ def sides(library):
     if library == "torch":
         torch = pytest.importorskip("torch")
         return torch.autograd.Function, [torch.tensor(a, requires_grad=True) for a in arrays], torch.autograd.grad
-    return (
-        Function,
-        [Tensor(a, requires_grad=True) for a in arrays] if library == "tensor" else [Value(0.7), Value(1.3)],
-        grad,
-    )
+    leaves = [Tensor(a, requires_grad=True) for a in arrays] if library == "tensor" else [Value(0.7), Value(1.3)]
+    return Function, leaves, grad
 
 
 def three_orders(results, xs, gradients):

@@ -198,6 +198,14 @@ def test_computed_node_keeps_nothing_alive():
     assert not _readers[x]
 
 
+def test_array_that_is_an_operand_may_be_changed_in_between():
+    a = np.ones(2)
+    with lazy():
+        y = Tensor(A) * a
+    a[:] = 5
+    assert y.tolist() == [1, 2]
+
+
 def test_pending_node_keeps_data_that_is_assigned_to_it():
     x = Value(2.0)
     with lazy():

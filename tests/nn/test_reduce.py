@@ -130,6 +130,16 @@ def test_gradients_travel_in_the_widest_dtype_and_come_back_in_their_own(kinds, 
     assert [p.grad.dtype for p in params] == kinds
 
 
+def test_gradients_that_are_nodes_are_sent_as_numbers():
+    x, t = Value(3.0), Tensor([3.0], requires_grad=True)
+    optimizer, seen = seen_by([x, t])
+    (x * x).backward(create_graph=True)
+    (t * t).sum().backward(create_graph=True)
+    optimizer.step()
+    assert seen[0].tolist() == [6.0, 6.0]
+    assert (x.data, t.tolist()) == (-3.0, [-3.0])
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
