@@ -17,7 +17,7 @@ from collections import ChainMap, OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable
 from enum import IntEnum
 from functools import lru_cache, partial, partialmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -188,15 +188,6 @@ def of_an_object_by_a_computed_name(held: Any) -> Place:
     return lambda: getattr(box, f"k{1}"), partial(setattr, box, "k1")
 
 
-def in_a_list_in_a_tuple(held: Any) -> Place:
-    class Pair(NamedTuple):
-        held: Any
-        k: float
-
-    pair = Pair([held], 1.0)
-    return lambda: pair.held[0], partial(pair.held.__setitem__, 0)
-
-
 def in_a_deque(held: Any) -> Place:
     box = deque([held])
     return lambda: box[0], partial(box.__setitem__, 0)
@@ -215,11 +206,6 @@ def behind_getattr(held: Any) -> Place:
 def by_partial(held: Any) -> Place:
     state = {"k": held}
     return partial(lambda state: state["k"], state), partial(state.__setitem__, "k")
-
-
-def by_partial_keyword(held: Any) -> Place:
-    read = partial(lambda k: k, k=held)
-    return read, partial(read.keywords.__setitem__, "k")
 
 
 def by_a_bound_method(held: Any) -> Place:
@@ -243,8 +229,8 @@ def lists() -> Any:
 
 
 CONTAINERS = [  # an attribute whose name is computed counts as one
-    in_a_list, in_a_list_in_a_tuple, in_a_deque, behind_a_property, behind_getattr, of_an_object_by_a_computed_name,
-    by_partial, by_partial_keyword, by_a_bound_method,
+    in_a_list, in_a_deque, behind_a_property, behind_getattr, of_an_object_by_a_computed_name,
+    by_partial, by_a_bound_method,
     *(in_a_dict(dict, key) for key in ("w", 1, (0, "w"), 0.5, None, object())),
     *(in_a_dict(make, "w") for make in (OrderedDict, lists, UserDict)),
 ]  # fmt: skip
