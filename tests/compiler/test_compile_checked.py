@@ -73,15 +73,6 @@ def test_wrong_gradient_is_found_and_names_the_parameter(x: Any):
         f(x)
 
 
-def test_parameter_without_a_label_is_named_as_its_module_names_it():
-    model = layered()
-    f = micrograd.compile(lambda x: model(x).sum(), check=True)
-    f(X)
-    planted(f, wrong_gradient)
-    with pytest.raises(RuntimeError, match=r"with respect to 0.weight"):
-        f(X)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rounding_is_no_difference(dtype: type):
     a = np.random.default_rng(0).normal(size=(40, 30)).astype(dtype)
@@ -151,17 +142,17 @@ def test_step_that_differs_changes_nothing():
 
 def test_context_checks_every_compiled_function_of_a_program():
     k = [1.0]
-    f, g = micrograd.compile(lambda x: k[0] * x), micrograd.compile(lambda x: x / k[0])
-    h = micrograd.compile(lambda x: f(g(x)))  # itself uncompiled: so are f and g
-    for each in (f, g, h):
+    f, g = micrograd.compile(lambda x: k[0] * x), micrograd.gradient(micrograd.compile(lambda x: x / k[0]))
+    h = micrograd.compile(lambda x: f(x) * 2.0)  # itself uncompiled: so is f
+    for each in (f, g):
         each(1.0)
     k[0] = 2.0
     assert f(1.0).data == 1.0
-    for each in (f, g):
-        with check_compiled(), pytest.raises(RuntimeError, match="call retrace"):
-            each(1.0)
     with check_compiled():
         h(1.0)
+        for each in (f, g):
+            with pytest.raises(RuntimeError, match="call retrace"):
+                each(1.0)
     assert f(1.0).data == 1.0
 
 

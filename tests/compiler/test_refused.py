@@ -9,7 +9,6 @@ import math
 import pickle
 import random
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -335,7 +334,6 @@ class Holder:
         self.h: Any = Value(0.0)
         self.states: Any = {"h": 1.0}
         self.log: Any = [1.0]
-        self.queue: Any = deque([Value(1.0)], maxlen=3)
         self.seen: Any = set()
 
 
@@ -357,7 +355,6 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
     "a global": (in_a_global, "the global 'LEFT'"),
     "a dict": (lambda a, x: a.states.update(h=x * 2), "a dict"),
     "a list": (lambda a, x: a.log.append(x * 2), "a list"),
-    "a deque": (lambda a, x: a.queue.append(x * 2), "a deque"),
     "a set": (lambda a, x: a.seen.add(x * 2), "a set"),
     "an object": (in_an_object, "the attribute 'h' of Holder"),
     "a closure": (lambda a, x: setattr(a, "h", lambda: x), "the attribute 'h' of Holder"),
@@ -365,7 +362,7 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
 
 
 def contents(a: Holder) -> tuple[Any, ...]:
-    parts = a.log, a.queue, a.seen, a.states.items()
+    parts = a.log, a.seen, a.states.items()
     return LEFT, Holder.of_class, hasattr(a, "slot"), dict(vars(a)), *map(list, parts)
 
 
@@ -397,13 +394,6 @@ def test_node_in_a_variable_outside_is_refused():
     with pytest.raises(RuntimeError, match="cannot leave a node in the variable 'last'"):
         micrograd.compile(f)(2.0)
     assert last is None
-
-
-def test_node_in_an_object_that_is_given_by_keyword_is_refused():
-    state = Holder()
-    with pytest.raises(RuntimeError, match="cannot leave a node in the attribute 'h' of Holder"):
-        micrograd.compile(lambda x, state=None: [setattr(state, "h", state.h * x), x][1])(2.0, state=state)
-    assert state.h.data == 0.0
 
 
 def test_change_without_nodes_stays():

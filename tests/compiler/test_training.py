@@ -302,15 +302,6 @@ def test_old_graph_keeps_the_numbers_that_it_saw(kind: str):
     np.testing.assert_allclose(p.grad, q.grad, rtol=1e-11)
 
 
-def test_graph_through_a_view_that_is_alive_raises_after_the_step():
-    w = Tensor([1.0, 2.0], requires_grad=True)
-    view = w[:1]
-    earlier = (view * view).sum()
-    micrograd.compile(lambda: (w * 3).sum(), update=SGD([w], lr=1.0))()
-    with pytest.raises(RuntimeError, match="changed in place"):
-        earlier.backward()
-
-
 @pytest.mark.parametrize("kind", ["arrays", JAX])
 def test_array_that_shares_memory_with_a_parameter_sees_the_step(kind: str):
     pair = Pair(kind, "SGD")
@@ -329,17 +320,11 @@ def test_numbers_stay_away_between_steps_and_come_home_when_looked_at(kind: str)
     pair = Pair(kind)
     pair.run(1)
     params, states = pair.compiled.parameters(), list(pair.optimizers[0].state.values())
-    nodes = params if kind == "levels" else [p._node for p in params]
-    assert all(isinstance(node, Away) for node in nodes)
+    assert all(isinstance(getattr(p, "_node", p), Away) and p.requires_grad for p in params)  # which needs no number
     assert all(isinstance(state, AwayState) for state in states)
-    assert [p.requires_grad for p in params] == [True] * len(params)  # which needs no number
-    assert isinstance(nodes[0], Away)
-    _ = params[0].data
-    assert not isinstance(nodes[0], Away)
-    held = states[0]
-    assert held["steps"] == 1
+    found = [params[0].data is not None, isinstance(getattr(params[0], "_node", params[0]), Away), states[0]["steps"]]
     pair.run(1)
-    assert held["steps"] == 2  # also of one who holds the dict
+    assert [*found, states[0]["steps"]] == [True, False, 1, 2]  # also of one who holds the dict
 
 
 def test_node_that_is_made_of_the_class_of_one_that_is_away_is_at_home():
@@ -381,14 +366,6 @@ def test_parameters_that_share_memory_are_updated_one_after_the_other(name: str,
 # What a step gives, and what it refuses
 
 W = Tensor([1.0], requires_grad=True)
-
-
-def unchanged(flat: Any) -> Any:
-    """What makes an optimizer take its own step."""
-    return flat
-
-
-each_form = pytest.mark.parametrize("reduce", [None, unchanged], ids=["a program", "its own step"])
 
 
 @each_kind
@@ -439,9 +416,8 @@ def test_function_that_gives_no_loss_of_the_parameters_is_refused(function: Call
         micrograd.compile(function, update=SGD([W], lr=1.0))()
 
 
-@each_form
-def test_step_refuses_no_grad_transforms_and_other_programs(reduce: Any):
-    step = micrograd.compile(lambda x: x * W, update=SGD([W], lr=1.0, reduce=reduce))
+def test_step_refuses_no_grad_transforms_and_other_programs():
+    step = micrograd.compile(lambda x: x * W, update=SGD([W], lr=1.0))
     with no_grad(), pytest.raises(ValueError, match=r"which nothing has inside no_grad\(\)$"):
         step(2.0)
     with pytest.raises(TypeError, match="compiled without update="):
