@@ -208,6 +208,11 @@ def by_partial(held: Any) -> Place:
     return partial(lambda state: state["k"], state), partial(state.__setitem__, "k")
 
 
+def by_partial_keyword(held: Any) -> Place:
+    read = partial(lambda k: k, k=held)
+    return read, partial(read.keywords.__setitem__, "k")
+
+
 def by_a_bound_method(held: Any) -> Place:
     box = {"k": held}
     get = box.get
@@ -230,7 +235,7 @@ def lists() -> Any:
 
 CONTAINERS = [  # an attribute whose name is computed counts as one
     in_a_list, in_a_deque, behind_a_property, behind_getattr, of_an_object_by_a_computed_name,
-    by_partial, by_a_bound_method,
+    by_partial, by_partial_keyword, by_a_bound_method,
     *(in_a_dict(dict, key) for key in ("w", 1, (0, "w"), 0.5, None, object())),
     *(in_a_dict(make, "w") for make in (OrderedDict, lists, UserDict)),
 ]  # fmt: skip
@@ -335,7 +340,7 @@ def a_function() -> None:
 PLAIN, SLOTTED = new_class(), new_class(object, __slots__=("act",))
 UNBOUND: dict[str, Callable[[], Place]] = {
     "a closure": of_a_closure,
-    "the globals": lambda: (lambda: late, lambda new: globals().update(late=new)),  # type: ignore[name-defined] # noqa: F821
+    "the globals, inside": lambda: (lambda: (lambda: late)(), lambda new: globals().update(late=new)),  # type: ignore[name-defined] # noqa: F821
     "the globals, by a string": lambda: (lambda: globals()["late"], lambda new: globals().update(late=new)),
     "the globals, hiding a builtin": lambda: (lambda: abs, lambda new: globals().update(abs=new)),
     "the builtins": lambda: (lambda: later, lambda new: setattr(builtins, "later", new)),  # type: ignore[name-defined] # noqa: F821
@@ -402,7 +407,8 @@ class Noisy(nn.Module):
         return x + 10.0 if self.training else x
 
 
-class Partial(Act):
+class Partial:
+    act = "same"
     go = partialmethod(lambda self, x, by: acted(by if self.act == "same" else "same", x), by="twice")
 
 
@@ -415,7 +421,7 @@ def acted(how: str, x: Any) -> Any:
 
 def by_pattern(box: Any, x: Any) -> Any:
     match box:
-        case Act(act="twice"):
+        case Partial(act="twice"):
             return x * 2
     return x
 
@@ -508,7 +514,7 @@ CHANGES: dict[str, Row] = {
     ),
     "what a constructor reads": (lambda: Made, lambda made, x: made()(x), lambda _: SETTINGS.update(act="twice")),
     "what a partial method reads": (Partial, lambda a, x: a.go(x), lambda a: setattr(a, "act", "twice")),
-    "an attribute by a class pattern": (an_act, by_pattern, lambda a: setattr(a, "act", "twice")),
+    "an attribute by a class pattern": (Partial, by_pattern, lambda a: setattr(a, "act", "twice")),
     "an attribute of a kind of list": (
         lambda: new_class(list, act="same")([Value(1.0)]), lambda xs, x: acted(xs.act, x * xs[0]),
         lambda xs: setattr(xs, "act", "twice"),
