@@ -414,6 +414,8 @@ NO_LOSS = {
 def test_function_that_gives_no_loss_of_the_parameters_is_refused(function: Callable, message: str):
     with pytest.raises(ValueError, match=message):
         micrograd.compile(function, update=SGD([W], lr=1.0))()
+    with pytest.raises(ValueError, match="returns one loss"):  # also where the optimizer takes its own step
+        micrograd.compile(lambda: W.detach(), update=SGD([W], lr=1.0, reduce=lambda flat: flat))()
 
 
 def test_step_refuses_no_grad_transforms_and_other_programs():
