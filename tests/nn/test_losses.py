@@ -211,6 +211,14 @@ def test_second_derivative_of_a_loss_is_right_however_it_is_reduced(ours, theirs
     assert gradcheck(lambda a: ours(a, targets, reduction=reduction), x, order=2)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_function_of_a_tensor_is_its_method_along_any_axis(name):
+    x, function = leaf([[1.0, 2.0, 3.0], [0.0, 5.0, -1.0]]), getattr(F, name)
+    for axis in (0, 1, -2):
+        assert function(x, axis).tolist() == getattr(x, name)(axis).tolist()
+    assert F.logsumexp(x, 0, keepdims=True).shape == (1, 3)
+
+
 @both
 def test_confident_and_right_costs_what_a_float_can_still_tell(kind):
     loss = F.bce_with_logits(kind([50.0, -50.0]), [1, 0])
