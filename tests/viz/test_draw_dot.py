@@ -1,7 +1,5 @@
 """trace and draw_dot: what the text says, for whatever graph and whatever label; the pictures, with Graphviz or not."""
 
-import base64
-import html
 import re
 import shutil
 import subprocess
@@ -14,33 +12,11 @@ from pathlib import Path
 import graphviz
 import pytest
 from drawn_graphs import neuron
+from test_shown import HOSTILE
 
 from micrograd.engine import Value
 from micrograd.viz import draw_dot, trace
 
-HOSTILE = {
-    "quotes": "a\"b'c",
-    "backslashes": "\\back\\\\slash\\",
-    "braces": "{a|<b> c}",
-    "script": "<script>alert(1)</script>",
-    "handler": "<img src=x onerror=alert(1)>",
-    "entities": "a &amp; b &lt; &#955;",
-    "cdata": "]]> --> <!-- <![CDATA[",
-    "escapes": "\\N \\G \\l \\n",
-    "unicode": "λ → ∑ é",
-    "emoji": "😀👩‍👧",
-    "right-to-left": "שלום עולם",
-    "override": "abc\u202edef",
-    "control": "nul\x00 esc\x1b[31m",
-    "lines": "two\nlines\r\n\tand a tab",
-    "surrogate": "half \ud83d",
-    "long": "long " * 2000,
-    "16 KB": "x" * 16_500,
-    "16 KB escaped": '&\\"\n' * 5_000,
-    "16 KB combining": "e" + "\u0301" * 20_000,
-    "html label": "<b>bold</b>",
-    "format": "%s %d {} {0}",
-}
 needs_dot = pytest.mark.skipif(not shutil.which("dot"), reason="no dot")
 
 
@@ -75,19 +51,6 @@ def test_trace_gives_the_nodes_and_the_edges_of_the_classic_notebook_operands_fi
     assert Value(1.0) not in nodes
 
 
-def test_classic_notebooks_own_drawing_code_runs_on_what_trace_gives():
-    nodes, edges = trace(neuron())
-    dot = graphviz.Digraph()
-    for n in nodes:
-        dot.node(name=str(id(n)), label=f"{{ {n.label} | data {n.data:.4f} }}", shape="record")
-        if n._op:
-            dot.node(name=str(id(n)) + n._op, label=n._op)
-            dot.edge(str(id(n)) + n._op, str(id(n)))
-    for n1, n2 in edges:
-        dot.edge(str(id(n1)), str(id(n2)) + n2._op)
-    assert len(dot.body) == 10 + 5 + 5 + 9
-
-
 # ------------------------------------------------------------------------------------------------ the text
 
 
@@ -110,29 +73,6 @@ class Foreign(Value):
 def test_operands_in_a_set_are_drawn_in_an_order_of_their_own():
     nodes, _ = trace(Foreign(0.0, _op="mix"))
     assert [node.label for node in nodes] == ["one", "three", "two", ""]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "kind", "hint"),
-    [
-        (3.0, TypeError, r"float.*Value\(3\.0\)"),
-        (None, TypeError, "NoneType"),
-        ("loss", TypeError, "str"),
-        ([Value(1.0), 2], TypeError, r"int.*Value\(2\)"),
-        ([], ValueError, "empty"),
-    ],
-)
-def test_draw_dot_of_no_node_raises_with_a_hint(wrong, kind, hint):
-    for draw in (draw_dot, trace):
-        with pytest.raises(kind, match=hint):
-            draw(wrong)
-
-
-@pytest.mark.parametrize("options", [{"rankdir": "left"}, {"max_nodes": 0}])
-def test_options_that_mean_nothing_are_refused(options):
-    (name,) = options
-    with pytest.raises(ValueError, match=name):
-        draw_dot(Value(1.0), **options)
 
 
 # ------------------------------------------------------------------------------------------------ size
@@ -161,16 +101,6 @@ def labelled(label):
     return Value(2.0, (a, a), label) + a
 
 
-@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE.keys())
-@pytest.mark.parametrize("rankdir", ["LR", "TB"])
-def test_any_label_gives_well_formed_svg(label, rankdir):
-    tree = svg_of(draw_dot(labelled(label), rankdir=rankdir))
-    tags = {element.tag.split("}")[1] for element in tree.iter()}
-    assert tags <= {"svg", "title", "desc", "style", "rect", "g", "path", "text", "circle"}
-    assert {name for element in tree.iter() for name in element.attrib if name.startswith("on")} == set()
-    assert label in texts(tree) or len(label) > 25 or not label.isprintable()
-
-
 @needs_dot
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])
 def test_any_label_gives_dot_that_graphviz_draws_without_complaint(rankdir):
@@ -186,7 +116,7 @@ def test_any_label_gives_dot_that_graphviz_draws_without_complaint(rankdir):
 
 @needs_dot
 def test_graphviz_shows_a_label_as_it_was_written():
-    names = ["quotes", "backslashes", "braces", "script", "entities", "escapes", "html label"]
+    names = ["quotes", "backslashes", "braces", "entities", "escapes", "html label"]
     tree = ET.fromstring(draw_dot([Value(1.0, label=HOSTILE[name]) for name in names]).pipe("svg"))
     assert {HOSTILE[name] for name in names} <= {text.replace("\xa0", " ") for text in texts(tree)}
 
@@ -202,27 +132,6 @@ def test_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip():
 
 
 # ------------------------------------------------------------------------------------------------ the same every time
-def test_text_and_picture_are_bit_equal_over_processes():
-    program = """
-from micrograd import Tensor
-from micrograd.engine import Value
-from micrograd.viz import draw_dot
-from micrograd.viz.drawing.svg import write
-a, b = Value(-4.0, label="a"), Value(2.0, label="b")
-c = a + b
-d = a * b + b**3 + c * c
-roots = [d.tanh(), sum((x * y).tanh() for x in (a, b, c, d) for y in (a, b, c, d))]
-for most in (None, 20, 3):
-    drawing = draw_dot(roots, max_nodes=most)
-    print(drawing.source, write(drawing.graph))
-"""
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, check=True, env={"PYTHONHASHSEED": seed, "PATH": ""}
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
-    assert len(outputs) == 1
 
 
 def test_importing_viz_loads_neither_numpy_nor_matplotlib_nor_graphviz():
@@ -247,17 +156,6 @@ def test_direction_may_be_changed_afterwards(rankdir):
     drawing.graph_attr["rankdir"] = rankdir
     wide, high = (float(svg_of(drawing).get(name)) for name in ("width", "height"))
     assert (high > wide) == (rankdir in ("TB", "BT"))
-
-
-@needs_dot
-def test_graphviz_draws_where_it_is_asked_for(tmp_path):
-    drawing = draw_dot(neuron())
-    assert b"Generated by graphviz" in drawing.pipe(engine="neato")
-    assert drawing.pipe("png").startswith(b"\x89PNG")
-    asked = [drawing.render(tmp_path / "b", engine="neato")]
-    drawing.engine = "neato"
-    for path in [*asked, drawing.render(tmp_path / "c")]:
-        assert "Generated by graphviz" in Path(path).read_text(encoding="utf-8")
 
 
 def everything_that_shows_a_drawing(drawing, folder):
@@ -349,17 +247,7 @@ def test_drawing_at_a_prompt_says_what_it_is():
     assert repr(draw_dot(Value(2.0) * 3)) == "<Drawing: Computation graph: 3 nodes, 2 edges; svg(), render(filename)>"
 
 
-def test_notebook_gets_an_image_with_words_no_wider_than_its_column_nor_narrower_than_its_half():
-    drawing = draw_dot(labelled(HOSTILE["handler"]))
-    bundle = drawing._repr_mimebundle_()
-    assert set(bundle) == {"text/html", "text/plain"}
-    alt, least, picture = re.fullmatch(
-        r'<div style="[^"<>]*"><img alt="([^"<>]*)" style="max-width: 100%; min-width: (\d+)px[^"<>]*"'
-        r' src="data:image/svg\+xml;base64,([^"<>]*)"></div>',
-        bundle["text/html"],
-    ).groups()
-    assert html.unescape(alt) == bundle["text/plain"]
-    assert base64.b64decode(picture).decode() == drawing.svg()
-    assert int(least) == round(float(svg_of(drawing).get("width")) / 2)
-    for how in ({"include": ["text/plain"]}, {"exclude": ["text/html"]}):
-        assert set(drawing._repr_mimebundle_(**how)) == {"text/plain"}
+def test_drawing_in_a_notebook_is_no_narrower_than_its_half():
+    drawing = draw_dot(neuron())
+    least = round(float(svg_of(drawing).get("width")) / 2)
+    assert f"max-width: 100%; min-width: {least}px" in drawing._repr_mimebundle_()["text/html"]

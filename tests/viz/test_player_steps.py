@@ -1,15 +1,14 @@
 """The player's page in Node: what each step shows, says aloud and computes; keys, paths, folds, guesses."""
 
 import random
-import re
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from drawn_graphs import arrays, attended, crowd, embedded, network, neuron, paths, square
 
-from micrograd import Tensor, Value, softmax
-from micrograd.nn import MLP, Module
+from micrograd import Tensor, Value
+from micrograd.nn import MLP
 from micrograd.viz import player
 
 GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
@@ -190,14 +189,6 @@ def test_panels_tell_of(page, what):
     assert page.get("query('#play').getAttribute('aria-label')") == "Play"
 
 
-def test_python_that_ran_has_the_brackets_that_it_needs(page):
-    a, b = Value(3.0, label="a"), Value(2.0, label="b")
-    page.open(player((a + b) * (a * b) - (b - (-(a + b))) ** 2).html)
-    ran = {line for step in page.at_each_step("all('#ran code').map(e => e.textContent)") for line in step}
-    assert {"-(a + b)", "(a + b).grad += g * (a * b)"} <= ran
-    assert {line for line in ran if line.startswith("out = ")} == {"out = (a + b) * (a * b) - (b - -(a + b))**2"}
-
-
 # ------------------------------------------------------------------------------------------------ to go somewhere
 def test_buttons_and_keys_go_where_they_say(page):
     page.open(player(neuron()).html)
@@ -283,16 +274,6 @@ def test_folds_are_entered_by_clicks_and_left_by_escape_and_crumbs(page, folded)
     assert page.count(".card.module") == 16
 
 
-def test_views_of_the_whole_are_tabs_and_links_lead_into_folds(page, folded):
-    page.open(folded)
-    page.run(TAB, "neurons")
-    assert page.count(".card.module") == 33
-    assert page.get("location.hash").startswith("#scene=")
-    page.open(folded, "scene=2&step=3")
-    assert page.step == 3
-    assert page.text("#crumbs") != ""
-
-
 def test_training_step_of_65_000_nodes_can_be_gone_through_and_into(page):
     html = player(network(100)).html
     assert embedded(html)["nodes"] > 65_000
@@ -326,19 +307,6 @@ def test_line_is_as_wide_as_what_flows_a_dead_one_is_dotted_and_all_are_thin_whe
     before = page.get(LOOKS)
     after = page.focus("b").press("F2", "9", "Enter").get(LOOKS)
     assert all(thick - thin > 1 for (_, thick), (_, thin) in zip(before, after, strict=True) if thick)
-
-
-def test_line_into_a_folded_box_has_the_derivative_of_one_end_by_the_other(page):
-    """Through the neuron, as the product of what is on the lines inside of it; and no count of uses."""
-    random.seed(1)
-    out = MLP(2, [2, 1], activation="tanh")([Value(0.5, label="a"), Value(-1.0, label="b")])
-    page.open(player(out, names={}, max_nodes=5).html).run(TAB, "neurons")
-    assert [pill for pill in page.texts(".pill") if re.fullmatch(r"× −?\d+\.\d+", pill) is None] == []
-    assert [title for title in page.texts(".wire title") if "×" in title] == []
-    assert page.count(".wire.flows") == page.count(".pill") == 6
-    page.choose("a")
-    assert page.count(".wire.path") == 4
-    assert "2 paths lead on from a" in page.text("#why")
 
 
 @pytest.mark.parametrize(("view", "least"), [("layers", 3), ("neurons", 10)])
@@ -491,19 +459,6 @@ def test_group_says_the_range_of_its_gradients_and_it_follows_a_step_of_descent(
     assert neurons.click("#descend").texts(".card.module .range") != before
 
 
-def test_bar_of_a_large_group_follows_a_change(page):
-    """Sixty parts, more than the bar has cells: those of the points that the weight leaves above 0 send gradients."""
-    w = Value(1.0, label="w")
-    loss = sum(((w * (k - 30.0)).relu() * (0.5 + k) for k in range(60)), Value(0.0))
-    page.open(player(loss, max_nodes=20, names={}).html, "place=end")
-    told = "all('.card.repeat:not(.stale)').flatMap(e => e.querySelector('title')?.textContent || [])"
-    before = page.get(told)
-    assert any("31 of 60 are 0" in said for said in before), before
-    after = page.focus("w").press("-", "2", "Enter").get(told)
-    assert len(after) == len(before)
-    assert any("30 of 60 are 0" in said for said in after), after
-
-
 # ------------------------------------------------------------------------------------------------ grids
 def test_attention_with_letters_opens_by_itself_and_closes_with_a_step(page):
     page.open(attended("charlie")[1])
@@ -525,29 +480,6 @@ def test_row_of_a_grid_says_and_draws_what_it_looks_at(page):
     assert arcs == [pytest.approx(4 * x / a.data.max(), abs=0.051) for x in a.data[1]]
     page.run("pointer('pointerover', query('.grid').querySelectorAll('.cell')[12])")
     assert page.get("query('.grid').dataset.row") == "3"
-
-
-def test_row_of_a_grid_without_a_word_has_numbers(page):
-    page.open(attended(named=False)[1]).choose("x")
-    page.run("query('.grid').focus()")
-    page.press("ArrowDown")
-    assert page.text("#live").startswith("Row 1: 1 0.13, 2 ")
-
-
-def test_letters_stand_in_the_scenes_of_a_folded_graph_too(page):
-    class Look(Module):
-        def __init__(self):
-            self.w = Tensor(np.eye(3), requires_grad=True)
-
-        def forward(self, x):
-            return softmax(x @ self.w @ x.T, axis=-1) @ x
-
-    x = Tensor(np.random.default_rng(0).normal(size=(4, 3)), requires_grad=True, label="x")
-    page.open(player(Look()(Look()(x)).sum(), max_nodes=1, names={x: "anna"}).html, "scene=0")
-    assert page.text("#tabs [aria-pressed=true]") == "looks"
-    page.press("/", *"softmax")
-    assert " of " in page.text("#hits")
-    assert page.press("Escape", "Enter").texts(".grid .letter") == [*"anna" * 2]
 
 
 # ------------------------------------------------------------------------------------------------ messages
@@ -574,13 +506,6 @@ def test_story_of_another_shape_opens_computed_as_a_page_does(page, place):
     page.open(player(graph()).html, place)
     tell(page, {"micrograd": "story", "story": player(graph(more=True)).story()})
     assert (page.count(".card"), page.text("#phase"), page.text("#title")) == (5, "Done", "tanh(a * b + a)")
-
-
-@pytest.mark.parametrize(
-    "message", [None, "story", {"micrograd": "other"}, {"type": "story"}], ids=["nothing", "a text", "other", "a type"]
-)
-def test_message_of_somebody_else_does_nothing(page, message):
-    assert tell(page.open(player(graph()).html), message).text("#phase") == "Done"
 
 
 @pytest.mark.parametrize("story", [None, "text", {}, {"title": "t", "root": ["t"], "scenes": []}])
