@@ -61,14 +61,6 @@ def test_opening_lets_the_gradients_come_in_once_from_the_result_to_the_leaves(p
     assert page.count(MOVING) == 0
 
 
-@pytest.mark.parametrize(
-    ("place", "calm", "keys"), [("step=12", False, []), ("", True, []), ("", False, ["ArrowLeft"])]
-)
-def test_opening_does_not_move_behind_a_link_where_motion_is_unwanted_or_once_a_step_is_taken(page, place, calm, keys):
-    page.open(player(neuron(), names={}).html, place, calm=calm).press(*keys)
-    assert page.count(MOVING) == 0
-
-
 def test_values_appear_forward_and_gradients_backward(page):
     page.open(player(neuron()).html, "step=0")
     assert page.spoken("o") == "o, data not yet, gradient not yet"
@@ -78,16 +70,6 @@ def test_values_appear_forward_and_gradients_backward(page):
     assert page.spoken("o") == "o, data 0.8813, gradient 1.0000"
     page.press("End")
     assert page.spoken("w1") == "w1, data −3.0000, gradient 0.4468"
-
-
-def test_number_lands_with_its_pulse(page):
-    page.open(player(neuron()).html, "step=6", calm=False).click("#next")
-    assert page.count(".pulse")
-    assert "gradient not yet" in page.spoken("n")
-    page.pass_time(700)
-    assert page.count(".pulse") == 0
-    assert "gradient 0.2234" in page.spoken("n")
-    assert page.text(".pill.backward") == "1.00 × 0.22= 0.22"
 
 
 def test_gradient_with_two_uses_fills_one_at_a_time(page):
@@ -499,13 +481,6 @@ def test_story_of_the_same_shape_keeps_the_step(page):
     tell(page, {"micrograd": "story", "story": player(graph(7.0)).story()})
     assert page.text(".card .data") == "7.0000"
     assert page.step == 3
-
-
-@pytest.mark.parametrize("place", ["step=3", "place=end"])
-def test_story_of_another_shape_opens_computed_as_a_page_does(page, place):
-    page.open(player(graph()).html, place)
-    tell(page, {"micrograd": "story", "story": player(graph(more=True)).story()})
-    assert (page.count(".card"), page.text("#phase"), page.text("#title")) == (5, "Done", "tanh(a * b + a)")
 
 
 @pytest.mark.parametrize("story", [None, "text", {}, {"title": "t", "root": ["t"], "scenes": []}])

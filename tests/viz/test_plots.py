@@ -80,18 +80,6 @@ def test_network_of_tensors_is_asked_once_for_all():
     assert shapes == [(200, 2)]
 
 
-def test_network_of_float32_gets_float32():
-    seen = []
-
-    class Layer(nn.Linear):
-        def __call__(self, x):
-            seen.append(x.dtype)
-            return super().__call__(x)
-
-    scores(Layer(2, 1, dtype=np.float32), SPOTS)
-    assert seen == [np.float32]
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -213,11 +201,6 @@ def test_classes_look_different_however_many():
     film.frame(1.0)
     looks = {re.sub('transform="[^"]*"', "", panels.mark(film, i, 0, 0)) for i in range(12)}
     assert len(looks) == 12
-
-
-def test_levels_of_another_scale_are_drawn_and_named(axes):
-    viz.plot_decision_boundary(lambda p: 1 / (1 + np.exp(-p[:, 0])), X, Y, axes, levels=(0.25, 0.5, 0.75))
-    assert "boundary: score 0.5" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize("model", [lambda p: 0 * p[:, 0], lambda p: np.nan * p[:, 0], lambda p: np.inf + p[:, 0]])
