@@ -227,7 +227,7 @@ def test_movie_needs_neither_matplotlib_nor_pillow(package, monkeypatch):
         *([1.0, 1e308], [1e308, float("inf")], [0.0, 1e308], [-1e308, 0.0], [0.0, 5e-324], [5e-324] * 2),
     ],
 )
-def test_whatever_the_losses_everything_stands_on_its_panel(losses):
+def test_curve_and_dot_stand_on_their_panel_whatever_the_losses(losses):
     film = filmed(losses)
     for frame in embedded(film.page().html)["frames"]:
         x, y = frame["at"]

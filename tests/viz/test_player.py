@@ -216,7 +216,7 @@ def test_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest():
     assert (heat["range"], heat["zeros"]) == ("0.0000 to 1.0000", "4 of 63 are 0")
 
 
-def test_of_many_calls_the_one_with_the_largest_gradients_that_are_numbers_is_shown():
+def test_call_with_the_largest_gradients_that_are_numbers_is_shown_of_many():
     model = MLP(2, [2, 1])
     loss = sum((model([1.0, 2.0]) * k for k in (float("nan"), 1.0, 5.0)), Value(0.0))
     notes = [scene["note"] for scene in data_of(player(loss, max_nodes=5))["scenes"] if "note" in scene]
