@@ -185,14 +185,6 @@ def test_render_writes_the_same_files_with_graphviz_and_without(engine, tmp_path
         drawing.render(outfile=tmp_path / "c.svg", raise_if_result_exists=True, **engine)
 
 
-def test_view_opens_what_was_drawn(tmp_path, monkeypatch):
-    opened = []
-    for platform in ("darwin", "freebsd", "linux", "windows"):
-        monkeypatch.setattr(graphviz.Digraph, f"_view_{platform}", lambda _, path, quiet: opened.append(path))
-    draw_dot(Value(1.0)).view(tmp_path / "a")
-    assert opened == [str(tmp_path / "a.svg")]
-
-
 # ------------------------------------------------------------------------------------------------ our own picture
 def test_our_svg_is_light_and_dark_and_has_a_name_and_no_ids():
     tree = svg_of(draw_dot(neuron()))

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from drawn_graphs import embedded, neuron
+from drawn_graphs import embedded, network, neuron
 
 from micrograd import Tensor, Value, concatenate, no_grad
 from micrograd.functional import cross_entropy
@@ -20,18 +20,10 @@ def data_of(page):
     return embedded(page.html)
 
 
-def moons(samples):
-    random.seed(1337)
-    model = MLP(2, [16, 16, 1])
-    points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(samples)]
-    losses = [(1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)]
-    return sum(losses) * (1.0 / samples) + 1e-4 * sum(p * p for p in model.parameters())
-
-
 @cache
 def scenes_of(samples):
-    """The scenes of the moons' loss, as the page carries them; not to be changed."""
-    return data_of(player(moons(samples)))["scenes"]
+    """The scenes of a network's loss, as the page carries them; not to be changed."""
+    return data_of(player(network(samples)))["scenes"]
 
 
 def chain(length):
@@ -109,7 +101,7 @@ def test_small_graph_is_a_small_page():
 
 
 def test_network_at_one_point_is_a_page_of_less_than_350_kilobytes():
-    page = player(moons(1))
+    page = player(network())
     assert data_of(page)["nodes"] > 1_000
     assert len(page.html.encode()) < 350_000
 

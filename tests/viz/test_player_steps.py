@@ -181,14 +181,11 @@ def test_buttons_and_keys_go_where_they_say(page):
     assert went == [0, 1, 0, 12, 0, 12, 11]
 
 
-@pytest.mark.parametrize(("place", "wanted"), [("step=7", 7), ("step=0", 0), ("step=9999", 12), ("nonsense", 12)])
-def test_link_leads_to_a_step(page, place, wanted):
-    assert page.open(player(neuron()).html, place).step == wanted
-
-
-def test_address_follows_the_step_and_the_step_the_address(page):
-    page.open(player(neuron()).html).press("Home", "ArrowRight", "ArrowRight")
-    assert page.get("location.hash") == "#step=2"
+def test_link_leads_to_a_step_and_the_address_follows_the_step(page):
+    html = player(neuron()).html
+    for place, wanted in {"step=7": 7, "step=0": 0, "step=9999": 12, "nonsense": 12}.items():
+        assert page.open(html, place).step == wanted
+    assert page.press("Home", "ArrowRight", "ArrowRight").get("location.hash") == "#step=2"
     page.run("location.hash = '#step=5'; passTime(0)")
     assert page.step == 5
 
