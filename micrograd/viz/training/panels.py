@@ -58,9 +58,8 @@ def moving(film: Recording) -> list[dict[str, Any]]:
 
 def says(film: Recording, frame: Frame) -> str:
     """A frame as one sentence."""
-    last = film.frames[-1].step
     how_right = right(film, frame)
-    return f"Step {frame.step} of {last}: loss {typeset(frame.loss)}{how_right and ', '}{how_right}."
+    return f"Step {frame.step} of {film.frames[-1].step}: loss {typeset(frame.loss)}{how_right and ', '}{how_right}."
 
 
 def right(film: Recording, frame: Frame) -> str:
