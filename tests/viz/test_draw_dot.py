@@ -211,6 +211,10 @@ def test_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not():
 # ------------------------------------------------------------------------------------------------ notebooks
 
 
+def test_drawing_at_a_prompt_says_what_it_is():
+    assert repr(draw_dot(Value(2.0) * 3)) == "<Drawing: Computation graph: 3 nodes, 2 edges; svg(), render(filename)>"
+
+
 def test_drawing_in_a_notebook_is_no_narrower_than_its_half():
     drawing = draw_dot(neuron())
     least = round(float(svg_of(drawing).get("width")) / 2)
