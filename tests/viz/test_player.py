@@ -106,6 +106,15 @@ def test_network_at_one_point_is_a_page_of_less_than_350_kilobytes():
     assert len(page.html.encode()) < 350_000
 
 
+def test_long_chain_is_a_page_of_limited_size():
+    out = Value(1.0)
+    for i in range(5_000):
+        out = out * 1.0 if i % 2 else out + 1.0
+    page = player(out)
+    assert len(page.html.encode()) < 3_000_000
+    assert all(len(scene["cards"]) <= 2 * AIM for scene in data_of(page)["scenes"])
+
+
 def test_card_with_very_many_lines_has_no_pills_on_them():
     joined = concatenate([Tensor([1.0], requires_grad=True) for _ in range(100)])
     wires = data_of(player(joined.sum(), max_nodes=1_000))["scenes"][0]["wires"]
