@@ -43,24 +43,6 @@ def test_message_that_comes_before_the_page_is_unpacked_is_heard(page):
     page.wait(inner(page, "getElementById('scrub')?.value === '3'"))
 
 
-def test_story_of_the_same_shape_keeps_the_rows_of_a_wide_graph(page):
-    def chain(start):
-        x = Value(start, label="x")
-        for _ in range(5):
-            x = x.tanh()
-        return x
-
-    places = inner(page, "querySelectorAll('.card')")
-    seen = f"return [...{places}].map(card => card.getBoundingClientRect()).map(({{x, y}}) => [x, y])"
-    frame(page, player(chain(1.0)), size='style="width:600px;height:600px"')
-    page.wait(f"{places}.length === 6")
-    before = page.run(seen)
-    assert len({round(y) for _, y in before}) > 1
-    post(page, micrograd="story", story=player(chain(2.0)).story())
-    page.wait(inner(page, "querySelector('.card .data').textContent === '2.0000'"))
-    assert page.run(seen) == before
-
-
 def test_story_of_another_shape_opens_at_the_view_that_a_page_of_it_opens_at(page):
     """In this frame that is the view of layers; one of the same shape stays in the layer that is open."""
 

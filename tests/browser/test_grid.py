@@ -25,10 +25,3 @@ def test_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
     above = f"const low = {low}; return low(arguments[0]) < low(document.querySelector('#scroll'))"
     assert page.run(above, card(page, "attention"))
     assert page.axe() == []
-
-
-def test_attention_with_letters_opens_without_a_click_on_a_phone(page):
-    page.open(attended("charlie")[1], width=390, height=720, dark=True, reduced_motion=True)
-    cells = "return [...document.querySelectorAll('.grid .cell')].map(e => e.getBoundingClientRect().width)"
-    assert min(page.run(cells)) >= 14
-    assert page.axe() == []

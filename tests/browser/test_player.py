@@ -67,7 +67,7 @@ LOOK = """(() => {
 
 @pytest.mark.parametrize("width", [480, 1400])
 @pytest.mark.parametrize("graph", [*GRAPHS.values(), long_names])
-def test_at_every_step_it_can_be_read_the_step_is_in_sight_and_the_page_does_not_jump(page, graph, width):
+def test_page_can_be_read_at_every_step_which_is_in_sight_and_does_not_jump(page, graph, width):
     page.open(player(graph()).html, width, reduced_motion=True)
     looks = at_each_step(page, LOOK)
     assert all(0.846 <= look["scale"] <= 1.601 and look["type"] >= 10.99 for look in looks)
@@ -114,7 +114,7 @@ CROWDED = """(() => {  // pills that lie over another or are wide, texts that le
 
 
 @pytest.mark.parametrize("graph", [*GRAPHS.values(), busy, by_hand])
-def test_at_no_step_a_pill_covers_another_a_text_leaves_its_card_or_a_number_runs_into_its_key(page, graph):
+def test_pills_cover_no_other_texts_stay_on_their_cards_and_numbers_beside_their_keys_at_every_step(page, graph):
     for width in (600, 1280) if graph is by_hand else (1400,):
         page.open(player(graph(), names={}).html, width, 700, reduced_motion=True)
         assert {str(found) for found in at_each_step(page, CROWDED)} == {"[]"}
@@ -132,14 +132,14 @@ def test_at_no_step_a_pill_covers_another_a_text_leaves_its_card_or_a_number_run
     ],
     ids=["folded", "heat-maps", "gradients", "a guess", "paths", "a leaf that cannot be changed"],
 )
-def test_everybody_can_use_it(page, graph, place, chosen, dark):
+def test_player_can_be_used_by_everybody(page, graph, place, chosen, dark):
     page.open(player(graph(), names={}).html, dark=dark, reduced_motion=True, fragment=place)
     if chosen:
         page.click(".card")
     assert page.axe() == []
 
 
-def test_it_follows_the_system_s_colours_and_wish_for_no_motion(page):
+def test_player_follows_the_system_s_colours_and_wish_for_no_motion(page):
     page.open(player(neuron()).html, dark=True, reduced_motion=True)
     dark = page.run("return getComputedStyle(document.body).backgroundColor")
     pulses = "return document.querySelectorAll('.pulse, .arriving, .filling').length"
@@ -151,13 +151,6 @@ def test_it_follows_the_system_s_colours_and_wish_for_no_motion(page):
     assert page.run("return getComputedStyle(document.body).backgroundColor") != dark
     page.press("ArrowRight")
     assert page.count(".pulse") == 2
-
-
-def test_hostile_labels_do_nothing(page):
-    a = Value(2.0, label="a & b \"' {0}</script><script>alert(1)</script><img src=x onerror=alert(1)>")
-    page.open(player(a * a + 1).html)
-    assert not any(at_each_step(page, "document.querySelectorAll('img').length"))
-    assert page.text(".card .title").startswith("a & b \"' {0}")
 
 
 # ------------------------------------------------------------------------------------------------ notebooks
@@ -185,7 +178,7 @@ def test_picture_stays_where_scripts_are_taken_away(page):
     page.console()  # that the script was blocked is said there
 
 
-def test_in_a_notebook_pictures_give_way_to_players_that_share_nothing_and_keep_their_place(page):
+def test_pictures_in_a_notebook_give_way_to_players_that_share_nothing_and_keep_their_place(page):
     page.open(notebook(player(neuron()), player(paths())))
     page.wait(READY)
     assert page.run("return document.querySelector('img').offsetHeight") == 0

@@ -237,15 +237,6 @@ def test_slider_is_a_number_of_the_text_and_a_drag_is_one_undo(playground):
     playground.shown("#numbers", "∂c/∂a = 7.2200")
 
 
-def test_step_stays_while_a_number_changes(playground):
-    playground.choose("#example", "A neuron").shown("#numbers", "∂out/∂x1 = −1.5029")
-    playground.page.run("player.contentWindow.postMessage({micrograd: 'go', place: 'step=3'}, '*')")
-    playground.wait("player.contentDocument.getElementById('scrub').value === '3'")
-    playground.page.run("document.querySelector('#number0').focus()")
-    playground.press("ArrowRight").wait(f"{CARDS}.some(card => card.ariaLabel.includes('2.0100'))")
-    assert playground.get("player.contentDocument.getElementById('scrub').value") == "3"
-
-
 def test_leaf_that_is_changed_in_the_player_is_changed_in_the_text(playground):
     playground.choose("#example", "Used twice").shown("#numbers", "∂c/∂a = 7.0000")
     playground.page.run(
@@ -269,38 +260,12 @@ def test_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
     assert playground.get("document.querySelectorAll('.cm-line.wrong').length") == 0
 
 
-def test_old_error_goes_while_a_number_is_dragged_and_the_place_of_stop_stays(playground):
-    playground.write("from micrograd import Value\na = Value(3.0)\nc = a * a + a\n")
-    playground.shown("#numbers", "∂c/∂a = 7.0000")
-    playground.page.run("error.textContent = 'Stopped.'; document.querySelector('#number0').focus()")
-    playground.page.run("number0.value = 3.5; number0.dispatchEvent(new Event('input'))")
-    playground.shown("#numbers", "∂c/∂a = 8.0000")
-    assert playground.text("#error") == ""
-    playground.page.run("number0.dispatchEvent(new Event('change'))")
-    before = playground.get("link.getBoundingClientRect().left")
-    playground.page.run("stop.hidden = false")
-    assert playground.get("link.getBoundingClientRect().left") == before
-    playground.page.run("stop.hidden = true")
-    assert not playground.page.driver.find_element(By.CSS_SELECTOR, "#stop").is_displayed()
-
-
-def test_long_chain_of_values_can_be_dropped_while_the_text_runs(playground):
-    playground.write(
-        "from micrograd import Value\nx = y = Value(2.0)\nfor _ in range(100_000):\n    y = y * 1.0\ny = x * x\n"
-    )
-    playground.shown("#numbers", "∂y/∂x = 4.0000")
-    assert playground.text("#error") == ""
-
-
 def test_text_that_ends_python_is_said_and_python_starts_again(playground):
     """A chain of lists is freed from its head, within one run: the stack of a browser is too small for it."""
     playground.write("x = None\nfor _ in range(1_000_000):\n    x = [x]\nx = None\n")
     playground.shown("#error", "Python stopped, and starts again")
     playground.page.console()  # Pyodide has a lot to say about it
     playground.write("from micrograd import Value\nx = Value(3.0)\ny = x * x\n").shown("#numbers", "∂y/∂x = 6.0000")
-
-
-MEMORY = "(async () => { const kept = await caches.open('python'); return [kept, (await kept.keys())[0]]; })()"
 
 
 def drawn_again(live):
@@ -326,31 +291,17 @@ def test_python_begins_again_with_the_memory_of_an_earlier_start_and_draws_other
     live.alone()
 
 
-def test_python_starts_without_a_memory_that_it_cannot_read(shared, address):
-    live = Live(shared, address, "playground.html")
-    shared.driver.execute_async_script(
-        f"const done = arguments[0], other = new Blob(['other']).stream().pipeThrough(new CompressionStream('gzip'));"
-        f"{MEMORY}.then(([kept, key]) => kept.put(key, new Response(other))).then(done)"
-    )
-    number, _ = drawn_again(live)
-    assert "∂b/∂a = 0." in number
-    assert shared.run("return caches.has('python')") is False
-    live.alone()
-
-
 def test_link_holds_the_text(playground, address):
-    text = "from micrograd import Value\nx = Value(1.25)  # é 😀 & = #\ny = x ** 3\n"
-    for code in (text, text + "# " + "long " * 600 + "\n"):
-        playground.write(code)
-        link = link_of(playground)
-        assert len(link) < 2400
-        with beside(playground, address, f"playground.html{link}") as other:
-            playground.page.wait("document.querySelectorAll('.cm-line').length > 3")
-            assert other.code() == code
-            assert other.text("#state") == "This text came with a link: read it, then press Run"
-            assert other.text("#numbers") == ""
-            if code != text:
-                other.click("#run").shown("#numbers", "∂y/∂x = 4.6875")
+    code = "from micrograd import Value\nx = Value(1.25)  # é 😀 & = #\ny = x ** 3\n# " + "long " * 600 + "\n"
+    playground.write(code)
+    link = link_of(playground)
+    assert len(link) < 2400
+    with beside(playground, address, f"playground.html{link}") as other:
+        playground.page.wait("document.querySelectorAll('.cm-line').length > 3")
+        assert other.code() == code
+        assert other.text("#state") == "This text came with a link: read it, then press Run"
+        assert other.text("#numbers") == ""
+        other.click("#run").shown("#numbers", "∂y/∂x = 4.6875")
 
 
 def test_loop_from_a_link_is_stopped_in_its_tab_and_leaves_the_other_one_alone(playground, address):
@@ -363,14 +314,6 @@ def test_loop_from_a_link_is_stopped_in_its_tab_and_leaves_the_other_one_alone(p
         assert other.text("#error").startswith("Stopped")
         other.write(text.format(3.0)).shown("#numbers", "∂y/∂x = 6.0000")
     playground.write(text.format(7.0)).shown("#numbers", "∂y/∂x = 14.0000")
-
-
-def test_link_to_an_example_with_other_numbers_runs_and_is_not_kept(playground, address):
-    kept = playground.get("localStorage.playground")
-    example = (ROOT / "site" / "live" / "examples" / "03_used_twice.py").read_text(encoding="utf-8").partition("\n")[2]
-    with beside(playground, address, f"playground.html#code={quote(example.replace('3.0', '4.0'))}") as other:
-        other.shown("#numbers", "∂c/∂a = 9.0000")
-        assert playground.get("localStorage.playground") == kept
 
 
 def test_text_reaches_no_other_host(playground):
@@ -431,38 +374,6 @@ def test_step_runs_as_javascript_before_python_is_there_and_python_goes_on_from_
     live.alone()
 
 
-def test_numbers_of_an_earlier_training_go_when_points_of_ones_own_are_drawn(shared, address):
-    live = Live(shared, address, "training.html")
-    live.shown("#state", "Trained when")
-    assert live.text("#steps") == "200"
-    live.choose("#data", "your own")
-    draw(live, 0, (-0.5, 0.5), (0.4, 0.2))
-    assert live.text("#steps") in ("–", "1")  # the one is of these points
-    live.page.run("localStorage.clear()")  # for the tests that draw points
-    live.alone()
-
-
-def test_moons_are_learnt_to_95_percent(training):
-    training.click("#again").wait("+steps.textContent === 1")
-    training.click("#play").wait("+steps.textContent > 20 && parseInt(right.textContent) >= 95")
-    training.click("#play").shown("#play", "Play")
-    assert float(training.text("#lossis")) < 0.5
-    training.alone()
-
-
-def test_press_while_the_model_starts_counts(training):
-    """The page starts the text again; what is pressed meanwhile is what it does then."""
-    press = "again.click(); play.click()"
-    training.page.run(press)
-    training.wait("play.textContent === 'Pause' && +steps.textContent > 3")
-    training.page.run(press)
-    training.wait("+steps.textContent === 1")
-    training.click("#through")  # which Python answers after all that it was told before
-    training.wait("document.getElementById('one-point').open")
-    training.click("#close")
-    assert (training.text("#play"), training.text("#steps")) == ("Play", "1")
-
-
 def test_rate_and_the_hidden_layers_are_numbers_of_the_text(training):
     training.click("#again")  # what was still on its way when Play was pressed has come before this
     training.wait("+steps.textContent === 1")
@@ -487,38 +398,6 @@ def test_other_points_bring_the_loss_they_need(training, data, loss):
     assert training.text("#error") == ""
 
 
-def test_network_its_boundary_and_the_graph_of_a_point_are_seen_together_and_follow_each_step(training):
-    training.page.resize(1280, 800)
-    for part in ("#plane", "#network", "#single"):
-        training.wait(f"document.querySelector('{part}').getBoundingClientRect().bottom <= 800")
-        assert training.get(f"document.querySelector('{part}').getBoundingClientRect().height > 150")
-    said = training.get("single.textContent")
-    steps = int(training.text("#steps"))
-    training.click("#one").wait(f"+steps.textContent === {steps + 1} && single.textContent !== {said!r}")
-    training.click("#worst")
-    label = training.get("single.ariaLabel")
-    training.page.resize(1400)
-    assert label.startswith("The graph of one point: its loss is ")
-
-
-def test_error_of_a_step_is_shown_at_its_line(training):
-    text = training.code()
-    training.write(text.replace("loss.backward()", "loss.forward()")).shown("#error", "AttributeError")
-    assert "loss.forward()" in training.text(".cm-line.wrong")
-    training.write(text).wait("error.textContent === ''")
-
-
-def test_play_scrolls_to_the_picture_on_a_phone(training):
-    training.page.resize(390)
-    training.page.run("window.scrollTo(0, 0)")
-    assert training.get("plane.getBoundingClientRect().top > innerHeight")
-    training.click("#play")
-    training.wait("plane.getBoundingClientRect().top < innerHeight && plane.getBoundingClientRect().bottom > 0")
-    training.click("#play")  # it stays in sight
-    training.shown("#play", "Play")
-    training.page.resize(1400)
-
-
 def test_training_fits_a_phone_and_is_usable_by_all(training):
     fits_and_is_usable(training)
 
@@ -536,13 +415,6 @@ def fits_and_is_usable(live):
         assert live.page.axe() == []
     live.page.emulate()
     live.alone()
-
-
-def test_text_from_a_link_waits_for_a_press(training, address):
-    text = "print('from a link')\n" + training.code()
-    with beside(training, address, f"training.html#data=xor&code={quote(text)}") as other:
-        other.shown("#state", "This text came with a link: read it, then press Play")
-        other.click("#play").shown("#out", "from a link")
 
 
 # ------------------------------------------------------------------------------------------------ points of one's own
@@ -585,31 +457,6 @@ def test_points_are_drawn_changed_erased_and_come_back_by_undo(own):
     assert 'CLASSES = ["blue", "orange", "green"]' in own.code()
 
 
-def test_stroke_is_one_undo_and_a_point_that_is_dragged_moves(own):
-    own.click("#clear")
-    own.page.run("document.querySelector(\"#tools input[value='1']\").click()")
-    own.page.run("window.scrollTo(0, 0); plane.scrollIntoView({block: 'center'})")
-
-    def stroke(*places):
-        own.page.run(
-            "const box = plane.getBoundingClientRect(); plane.setPointerCapture = () => {};"
-            "arguments[0].forEach(([x, y], k) => plane.dispatchEvent(new PointerEvent(k ? 'pointermove' :"
-            "'pointerdown',"
-            "{clientX: box.left + x * box.width, clientY: box.top + y * box.height, pointerType: 'touch'})));"
-            "plane.dispatchEvent(new PointerEvent('pointerup'))",
-            places,
-        )
-
-    stroke((0.2, 0.2), (0.21, 0.2), (0.4, 0.2), (0.6, 0.3))
-    assert len(rows(own)) == 3
-    stroke((0.6, 0.3), (0.8, 0.8))
-    assert len(rows(own)) == 3
-    assert float(rows(own)[2][0]) == pytest.approx(0.6 * 1.6, abs=0.02)
-    own.click("#undo")
-    own.click("#undo")
-    assert rows(own) == []
-
-
 PASTED = "height;width;kind\n" + "".join(
     f"{150 + 25 * (k % 2) + k % 7},{k % 10};{60 + 9 * (k % 2) + k % 5};{'dog' if k % 2 else 'cat'}\n" for k in range(40)
 )
@@ -630,7 +477,6 @@ def test_pasted_rows_are_guessed_said_and_learnt_and_bad_ones_are_named(own):
     assert "12" not in own.text("#error")
     assert own.get("rights.ariaLabel").startswith("Part of right answers by step: now 100 %")
     own.choose("#part", "0.5").shown("#legend", "20 points are trained on; the 20 that are hollow")
-    assert "HELD_OUT, SEED = 0.5, 1" in own.code()
 
 
 def test_link_holds_the_points_which_are_seen_before_python(own, address):
@@ -639,33 +485,6 @@ def test_link_holds_the_points_which_are_seen_before_python(own, address):
     with beside(own, address, f"training.html{link}") as other:
         other.shown("#state", "This text came with a link: read it, then press Play")
         other.shown("#legend", "▲ cat, ● dog: 40 points.")
-
-
-def test_too_much_for_a_link_is_saved_as_a_file_and_the_file_opens_again(own):
-    own.page.run("history.replaceState(null, '', location.pathname)")
-    own.page.run(
-        "let seed = 1; const random = () => (seed = seed * 16807 % 2147483647) / 2147483647;"
-        "csv.value = Array.from({length: 2000}, (_, k) => `${random()},${random()},${k % 2}`).join('\\n');"
-        "HTMLAnchorElement.prototype.click = function () { this.saved = window.saved = this.download; }; use.click()"
-    )
-    own.shown("#guessed", "2000 rows, separated by commas, without a header")
-    own.click("#link").shown("#guessed", "which is too long to be sent around: the program was saved as a file")
-    assert own.get("[saved, location.hash]") == ["training.py", ""]
-    text = (ROOT / "site" / "live" / "training" / "own.py").read_text(encoding="utf-8")
-    own.page.run(
-        "const data = new DataTransfer(); data.items.add(new File([arguments[0]], 'mine.py'));"
-        "dispatchEvent(new DragEvent('drop', {dataTransfer: data, cancelable: true}))",
-        text.replace("class\n", "class\n    (1, 1, 0),\n    (-1, 0.5, 1),\n"),
-    )
-    own.shown("#guessed", "The program of mine.py")
-    assert rows(own) == [("1", "1", "0"), ("-1", "0.5", "1")]
-
-
-def test_points_of_ones_own_are_kept_while_others_are_looked_at(own):
-    own.choose("#data", "moons")
-    assert "import hinge" in own.code()
-    own.choose("#data", "your own")
-    assert rows(own) == [("1", "1", "0"), ("-1", "0.5", "1")]
 
 
 def test_points_of_ones_own_fit_a_phone_and_are_usable_by_all(own):
@@ -732,13 +551,6 @@ def test_level_2_until_five_are_right_and_the_link_shows_the_same_to_a_teacher(d
         teacher.shown("#title", "Graph 6")
 
 
-def test_link_to_a_level_opens_it_and_one_that_was_changed_says_so(drills, address):
-    for hash, words in (("level=5&seed=9", ""), ("level=3&seed=1&answers=1_six", "cannot be read")):
-        with beside(drills, address, f"drills.html#{hash}") as other:
-            other.shown("#score", f"Level {hash[6]}, seed {hash[13]}: 0 of 0")
-            assert words in other.text("#error")
-
-
 def test_drills_fit_a_phone_and_are_usable_by_all(drills):
     for level in "135":
         drills.choose("#level", level).shown("#score", f"Level {level}, ")
@@ -770,24 +582,6 @@ def test_gpt_trains_in_the_page_while_one_looks(gpt):
     assert gpt.text("#made") != noise
     assert gpt.get("loss.ariaLabel").startswith("Loss over 1000 steps: from 3.")
     gpt.alone()
-
-
-def test_pause_ends_the_training_and_what_was_trained_goes_on(gpt):
-    """The page presses by itself, when it sees a first step: a test is too slow where the machine is busy."""
-    begun = int(gpt.text("#steps"))
-    gpt.page.run(
-        "new MutationObserver((_, self) => { self.disconnect(); train.click(); }).observe(steps, {childList: true});"
-        "train.click()"
-    )
-    gpt.wait("train.textContent === 'Train 1,000 steps'")
-    steps = gpt.text("#steps")
-    assert begun < int(steps) < begun + 1000
-    chances = gpt.text("#chances")
-    gpt.choose("#temperature", "0.5")
-    gpt.wait(f"document.getElementById('chances').textContent !== {chances!r}")  # what the thread is asked later
-    assert gpt.text("#steps") == steps
-    gpt.choose("#temperature", "1")
-    gpt.click("#train").wait(f"+steps.textContent === {int(steps) + 1000}")
 
 
 def test_next_letter_and_the_attention_follow_what_is_typed(gpt):
@@ -829,30 +623,6 @@ def test_click_on_a_letter_opens_its_loss_with_the_numbers_of_this_step(gpt):
         gpt.click("#close")
 
 
-def test_other_names_come_when_a_letter_or_one_of_its_numbers_is_dragged(gpt):
-    gpt.choose("#text", "a").wait("document.querySelectorAll('#grid tr').length === 3")
-    before = gpt.text("#chances")
-    gpt.page.run("letter.value = 'a'; place.value = 3")
-    gpt.choose("#weight", "2.5").wait(f"chances.textContent !== {before!r} && weightis.textContent === '2.50'")
-    before = gpt.text("#chances")
-    plane = gpt.page.driver.find_element(By.CSS_SELECTOR, "#map")
-    gpt.page.run("arguments[0].scrollIntoView({block: 'center'})", plane)
-    drag = ActionChains(gpt.page.driver).move_to_element(plane).click_and_hold().move_by_offset(40, -30).release()
-    drag.perform()
-    named = gpt.get("letter.value")  # the nearest to the middle
-    assert named
-    gpt.choose("#text", named.strip(".") or "b").wait(f"chances.textContent !== {before!r}")
-    gpt.click("#again").wait("steps.textContent === '0'")
-
-
-def test_all_of_the_gpt_is_seen_on_one_screen(gpt):
-    gpt.page.resize(1280, 800)
-    for part in (".left", ".pictures"):
-        gpt.wait(f"document.querySelector('{part}').scrollHeight <= document.querySelector('{part}').clientHeight")
-        gpt.wait(f"document.querySelector('{part}').getBoundingClientRect().bottom <= 800")
-    gpt.page.resize(1400)
-
-
 def test_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, built, tmp_path):
     page = built / "live" / "names.html"
     assert page.stat().st_size < 300_000
@@ -864,16 +634,6 @@ def test_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, b
         gpt.click("#chances button").wait("Boolean(player.contentDocument?.querySelector('.card .data'))")
         assert gpt.page.requests() == []
         assert gpt.page.console() == []
-
-
-def test_list_of_ones_own_is_learnt_and_what_cannot_be_is_named(gpt):
-    gpt.page.run("list.open = true; words.value = 'Brest\\nSaint-Malo, Quimper\\nR2\\n'; use.click()")
-    gpt.wait("steps.textContent === '0'")
-    assert gpt.text("#counted") == "3 names"
-    assert gpt.text("#guessed") == "Left out: line 3 (‘R2’ has the letter 2)."
-    gpt.page.run("words.value = '42'; use.click()")
-    assert gpt.text("#error").startswith("There is nothing to learn: write names of abc")
-    gpt.click("#ours").shown("#counted", "358 names")
 
 
 def test_pages_visited_once_work_without_their_host(gpt, built):
@@ -988,11 +748,11 @@ def exercises(path):
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in sorted(ROOT.glob("demos/lessons/*.ipynb")) if re.match("0[15]|25", path.name)],
+    [path for path in sorted(ROOT.glob("demos/lessons/*.ipynb")) if re.match("05|25", path.name)],
     ids=lambda path: path.stem,
 )
 def test_lesson_runs_to_its_end_and_its_exercises_are_checked(shared, address, path):
-    """The first is without what matplotlib draws, or needs names of; the fifth drops a chain of ten thousand nodes."""
+    """The fifth drops a chain of ten thousand nodes, which the stack of a browser is too small to free at once."""
     shared.driver.get(f"{address}lessons/{path.stem}.html")
     shared.wait("document.querySelectorAll('.live-bar button[aria-label^=Run]').length >= 10")
     shared.run("[...document.querySelectorAll('.live-bar button[aria-label^=Run]')].at(-1).click()")
@@ -1089,14 +849,6 @@ def test_gradients_of_the_front_page_follow_a_number_that_is_dragged(front):
     assert front.run(f"return {rows}")[-1] == f"b6.87 {b.grad:.4f}"
 
 
-def test_button_for_points_of_ones_own_leads_to_them(shared, address):
-    shared.driver.get(address + "index.html")
-    shared.run("[...document.links].find(link => link.textContent === 'Your own points').click()")
-    shared.wait("document.getElementById('guessed')?.textContent.startsWith('Click in the picture to draw points')")
-    assert shared.run("return document.getElementById('data').value") == "your own"
-    assert shared.console() == []
-
-
 def test_front_page_moves_nothing_where_reduced_motion_is_asked_for(shared, address):
     shared.emulate(reduced_motion=True)
     shared.driver.get(address + "index.html")
@@ -1111,9 +863,7 @@ def test_front_page_moves_nothing_where_reduced_motion_is_asked_for(shared, addr
 
 
 # ------------------------------------------------------------------------------------------------ pages that are read
-@pytest.mark.parametrize(
-    "path", ["index.html", "lessons.html", "lessons/03_the_chain_rule.html", "api/value.html", "how/engine.html"]
-)
+@pytest.mark.parametrize("path", ["index.html", "lessons/03_the_chain_rule.html", "api/value.html"])
 def test_page_fits_a_phone_and_is_usable_by_all(shared, address, path):
     for width, dark in ((390, False), (1400, True)):
         shared.resize(width)
@@ -1146,26 +896,6 @@ def test_search_finds_a_name_and_a_lesson(shared, address):
         shared.wait(f"document.querySelector('#search-results a[href*=\"{wanted}\"]')")
     shared.requests()
     assert shared.console() == []
-
-
-def test_every_public_name_has_an_entry_in_the_reference(built):
-    import micrograd
-    from micrograd import nn, viz
-
-    text = "".join(path.read_text(encoding="utf-8") for path in built.glob("api/*.html"))
-    assert re.findall(r"<dt[^>]*>(?:Return type|Type)<span", text) == [], "a sentence was taken for a type"
-    names = [(name,) for name in micrograd.__all__ if name not in {"nn", "optim", "functional", "viz"}]
-    names += [(f"nn.{name}",) for name in nn.__all__] + [(f"viz.{name}", name) for name in viz.__all__]
-    assert [name for name, *other in names if not any(f'id="micrograd.{x}"' in text for x in (name, *other))] == []
-
-
-def test_page_of_the_reference_has_contents_of_what_can_be_used_and_no_private_argument(built):
-    for name in ("value", "tensor"):
-        page = (built / "api" / f"{name}.html").read_text(encoding="utf-8")
-        contents = page.partition('class="toc-tree"')[2].partition("</aside>")[0]
-        assert "backward()" in contents
-        assert "add_<" not in contents  # a word of another library, which says what is the word here
-        assert "_children" not in page.partition("property")[0].partition("Raises")[0]
 
 
 def test_licences_of_what_is_served_are_served(built):

@@ -2,10 +2,14 @@
 
 import hashlib
 import json
+import pkgutil
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import micrograd
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "site"))
@@ -86,6 +90,8 @@ def test_without_numpy_no_cell_of_a_notebook_needs_it_and_each_picture_is_kept(p
 @pytest.mark.parametrize("path", [path for path in LESSONS if path.name.startswith(RUN_HERE)], ids=str)
 def test_cells_need_none_that_draws_by_matplotlib(path, monkeypatch, capsys):
     """Neither the page nor a notebook without NumPy runs such a cell, and none of the others imports NumPy."""
+    for module in pkgutil.walk_packages(micrograd.__path__, "micrograd."):
+        import_module(module.name)  # with NumPy: what is loaded without it stays so for other tests
     monkeypatch.setitem(sys.modules, "numpy", None)
     monkeypatch.syspath_prepend(str(path.parent))
     monkeypatch.chdir(path.parent)

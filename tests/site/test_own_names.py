@@ -53,17 +53,6 @@ def test_names_are_learned_and_training_begins_again_as_it_was(modules):
     assert again == first
 
 
-def test_looking_changes_no_training(modules):
-    plain, looked = in_node(
-        modules,
-        "const plain = names.go(30); names.begin(['anna', 'hannah', 'nina', 'ian', 'naomi', 'mia']);"
-        "const looked = [];"
-        "for (let i = 0; i < 30; i++) { names.look('na'); names.make(1, 1); looked.push(...names.go(1)); }"
-        "return [plain, looked];",
-    )
-    assert looked == plain
-
-
 def test_probabilities_after_a_beginning_are_numpys(modules):
     """The chances at a temperature, and the shares of each head, which do not look ahead."""
     found = in_node(modules, "names.go(20); return [names.look('han', 2), learner.state(), settings.letters];")

@@ -132,13 +132,6 @@ def test_computed_card_says_so_where_somebody_would_change_it(page):
         assert (page.text("#said"), page.get("query('#number').hidden")) == (said, name != "x1")
 
 
-def test_card_of_many_alike_says_that_it_does_not_open(page):
-    loss = sum(((Value(float(k)) * 2.0).relu() for k in range(90)), Value(0.0))
-    page.open(player(loss, max_nodes=20).html)
-    page.run("pressed(all('.card.repeat').find(e => e.textContent.includes('×90')))")
-    assert page.text("#said").endswith(" does not open: it stands for 90 operations of one kind.")
-
-
 # ------------------------------------------------------------------------------------------------ slopes
 CURVES = (
     "Object.fromEntries(all('.card').filter(e => e.querySelector('.slope'))"
@@ -176,15 +169,6 @@ def test_drag_slides_along_the_curve_and_a_saturated_neuron_is_flat(page):
     assert after["x1"][2][1][0] == pytest.approx(before["x1"][2][1][0] + 15, abs=0.1)
     page.focus("b").press("F2", *"12", "Enter")
     assert max(abs(rise(tangent)) for _, tangent, _ in page.get(CURVES).values()) < 0.1
-
-
-def test_curves_are_hidden_before_the_gradient_is_there_and_a_large_graph_has_none(page):
-    assert page.open(player(network()).html).get(CURVES) == {}
-    page.open(player(readme()).html, "step=3")
-    shown = "all('.slope').map(e => e.style.visibility)"
-    assert page.get(shown) == ["hidden"] * 5
-    page.press("End")
-    assert page.get(shown) == ["visible"] * 5
 
 
 # ------------------------------------------------------------------------------------------------ the same numbers

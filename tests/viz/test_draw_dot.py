@@ -1,46 +1,20 @@
 """trace and draw_dot: what the text says, for whatever graph and whatever label; the pictures, with Graphviz or not."""
 
-import base64
-import html
 import re
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from functools import partial
-from itertools import islice
-from pathlib import Path
 
 import graphviz
 import pytest
 from drawn_graphs import neuron
+from test_shown import HOSTILE
 
 from micrograd.engine import Value
 from micrograd.viz import draw_dot, trace
 
-HOSTILE = {
-    "quotes": "a\"b'c",
-    "backslashes": "\\back\\\\slash\\",
-    "braces": "{a|<b> c}",
-    "script": "<script>alert(1)</script>",
-    "handler": "<img src=x onerror=alert(1)>",
-    "entities": "a &amp; b &lt; &#955;",
-    "cdata": "]]> --> <!-- <![CDATA[",
-    "escapes": "\\N \\G \\l \\n",
-    "unicode": "λ → ∑ é",
-    "emoji": "😀👩‍👧",
-    "right-to-left": "שלום עולם",
-    "override": "abc\u202edef",
-    "control": "nul\x00 esc\x1b[31m",
-    "lines": "two\nlines\r\n\tand a tab",
-    "surrogate": "half \ud83d",
-    "long": "long " * 2000,
-    "16 KB": "x" * 16_500,
-    "16 KB escaped": '&\\"\n' * 5_000,
-    "16 KB combining": "e" + "\u0301" * 20_000,
-    "html label": "<b>bold</b>",
-    "format": "%s %d {} {0}",
-}
 needs_dot = pytest.mark.skipif(not shutil.which("dot"), reason="no dot")
 
 
@@ -75,19 +49,6 @@ def test_trace_gives_the_nodes_and_the_edges_of_the_classic_notebook_operands_fi
     assert Value(1.0) not in nodes
 
 
-def test_classic_notebooks_own_drawing_code_runs_on_what_trace_gives():
-    nodes, edges = trace(neuron())
-    dot = graphviz.Digraph()
-    for n in nodes:
-        dot.node(name=str(id(n)), label=f"{{ {n.label} | data {n.data:.4f} }}", shape="record")
-        if n._op:
-            dot.node(name=str(id(n)) + n._op, label=n._op)
-            dot.edge(str(id(n)) + n._op, str(id(n)))
-    for n1, n2 in edges:
-        dot.edge(str(id(n1)), str(id(n2)) + n2._op)
-    assert len(dot.body) == 10 + 5 + 5 + 9
-
-
 # ------------------------------------------------------------------------------------------------ the text
 
 
@@ -110,29 +71,6 @@ class Foreign(Value):
 def test_operands_in_a_set_are_drawn_in_an_order_of_their_own():
     nodes, _ = trace(Foreign(0.0, _op="mix"))
     assert [node.label for node in nodes] == ["one", "three", "two", ""]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "kind", "hint"),
-    [
-        (3.0, TypeError, r"float.*Value\(3\.0\)"),
-        (None, TypeError, "NoneType"),
-        ("loss", TypeError, "str"),
-        ([Value(1.0), 2], TypeError, r"int.*Value\(2\)"),
-        ([], ValueError, "empty"),
-    ],
-)
-def test_draw_dot_of_no_node_raises_with_a_hint(wrong, kind, hint):
-    for draw in (draw_dot, trace):
-        with pytest.raises(kind, match=hint):
-            draw(wrong)
-
-
-@pytest.mark.parametrize("options", [{"rankdir": "left"}, {"max_nodes": 0}])
-def test_options_that_mean_nothing_are_refused(options):
-    (name,) = options
-    with pytest.raises(ValueError, match=name):
-        draw_dot(Value(1.0), **options)
 
 
 # ------------------------------------------------------------------------------------------------ size
@@ -161,16 +99,6 @@ def labelled(label):
     return Value(2.0, (a, a), label) + a
 
 
-@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE.keys())
-@pytest.mark.parametrize("rankdir", ["LR", "TB"])
-def test_any_label_gives_well_formed_svg(label, rankdir):
-    tree = svg_of(draw_dot(labelled(label), rankdir=rankdir))
-    tags = {element.tag.split("}")[1] for element in tree.iter()}
-    assert tags <= {"svg", "title", "desc", "style", "rect", "g", "path", "text", "circle"}
-    assert {name for element in tree.iter() for name in element.attrib if name.startswith("on")} == set()
-    assert label in texts(tree) or len(label) > 25 or not label.isprintable()
-
-
 @needs_dot
 @pytest.mark.parametrize("rankdir", ["LR", "TB"])
 def test_any_label_gives_dot_that_graphviz_draws_without_complaint(rankdir):
@@ -184,13 +112,6 @@ def test_any_label_gives_dot_that_graphviz_draws_without_complaint(rankdir):
         ET.fromstring(b"<?xml" + picture)
 
 
-@needs_dot
-def test_graphviz_shows_a_label_as_it_was_written():
-    names = ["quotes", "backslashes", "braces", "script", "entities", "escapes", "html label"]
-    tree = ET.fromstring(draw_dot([Value(1.0, label=HOSTILE[name]) for name in names]).pipe("svg"))
-    assert {HOSTILE[name] for name in names} <= {text.replace("\xa0", " ") for text in texts(tree)}
-
-
 def test_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip():
     label = "".join(f"{i} " for i in range(3000))
     drawing = draw_dot(Value(1.0, label=label))
@@ -202,27 +123,6 @@ def test_long_label_is_shortened_in_the_drawing_and_whole_in_the_tooltip():
 
 
 # ------------------------------------------------------------------------------------------------ the same every time
-def test_text_and_picture_are_bit_equal_over_processes():
-    program = """
-from micrograd import Tensor
-from micrograd.engine import Value
-from micrograd.viz import draw_dot
-from micrograd.viz.drawing.svg import write
-a, b = Value(-4.0, label="a"), Value(2.0, label="b")
-c = a + b
-d = a * b + b**3 + c * c
-roots = [d.tanh(), sum((x * y).tanh() for x in (a, b, c, d) for y in (a, b, c, d))]
-for most in (None, 20, 3):
-    drawing = draw_dot(roots, max_nodes=most)
-    print(drawing.source, write(drawing.graph))
-"""
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, check=True, env={"PYTHONHASHSEED": seed, "PATH": ""}
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
-    assert len(outputs) == 1
 
 
 def test_importing_viz_loads_neither_numpy_nor_matplotlib_nor_graphviz():
@@ -249,36 +149,6 @@ def test_direction_may_be_changed_afterwards(rankdir):
     assert (high > wide) == (rankdir in ("TB", "BT"))
 
 
-@needs_dot
-def test_graphviz_draws_where_it_is_asked_for(tmp_path):
-    drawing = draw_dot(neuron())
-    assert b"Generated by graphviz" in drawing.pipe(engine="neato")
-    assert drawing.pipe("png").startswith(b"\x89PNG")
-    asked = [drawing.render(tmp_path / "b", engine="neato")]
-    drawing.engine = "neato"
-    for path in [*asked, drawing.render(tmp_path / "c")]:
-        assert "Generated by graphviz" in Path(path).read_text(encoding="utf-8")
-
-
-def everything_that_shows_a_drawing(drawing, folder):
-    """Its pictures in a notebook, by each of Jupyter's ways, and in files."""
-    yield drawing._repr_mimebundle_()["text/html"]
-    yield drawing._repr_image_svg_xml()
-    yield drawing.pipe("svg", encoding="utf-8")
-    yield drawing.svg()
-    yield Path(drawing.render(folder / "a")).read_text(encoding="utf-8")
-    yield Path(drawing.render(folder / "b", format="svg")).read_text(encoding="utf-8")
-    yield Path(drawing.render(outfile=folder / "c.svg")).read_text(encoding="utf-8")
-
-
-def test_drawing_is_the_same_with_graphviz_and_without_and_says_nothing(tmp_path, monkeypatch, caplog):
-    here = list(everything_that_shows_a_drawing(draw_dot(neuron()), tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    assert list(islice(everything_that_shows_a_drawing(draw_dot(neuron(), format="png"), tmp_path), 4)) == here[:4]
-    assert list(everything_that_shows_a_drawing(draw_dot(neuron()), tmp_path)) == here
-    assert caplog.records == []
-
-
 @pytest.mark.parametrize("asked", [{"format": "png"}, {"format": "pdf"}, {"engine": "neato"}])
 def test_format_that_only_graphviz_can_draw_is_refused_in_one_sentence_without_it(no_dot, tmp_path, asked):
     drawing = draw_dot(Value(1.0))
@@ -296,7 +166,9 @@ both = pytest.mark.parametrize("engine", [pytest.param({"engine": "neato"}, mark
 
 
 @both
-def test_render_writes_the_same_files_with_graphviz_and_without(engine, tmp_path):
+def test_render_writes_the_same_files_with_graphviz_and_without(engine, tmp_path, monkeypatch):
+    if not engine:
+        monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     drawing = draw_dot(Value(1.0))
     assert drawing.render(tmp_path / "a", **engine) == str(tmp_path / "a.svg")
     assert drawing.render("b", directory=tmp_path, cleanup=True, **engine) == str(tmp_path / "b.svg")
@@ -311,14 +183,6 @@ def test_render_writes_the_same_files_with_graphviz_and_without(engine, tmp_path
             ET.parse(tmp_path / name)
     with pytest.raises(FileExistsError):
         drawing.render(outfile=tmp_path / "c.svg", raise_if_result_exists=True, **engine)
-
-
-def test_view_opens_what_was_drawn(tmp_path, monkeypatch):
-    opened = []
-    for platform in ("darwin", "freebsd", "linux", "windows"):
-        monkeypatch.setattr(graphviz.Digraph, f"_view_{platform}", lambda _, path, quiet: opened.append(path))
-    draw_dot(Value(1.0)).view(tmp_path / "a")
-    assert opened == [str(tmp_path / "a.svg")]
 
 
 # ------------------------------------------------------------------------------------------------ our own picture
@@ -345,21 +209,13 @@ def test_tangle_is_drawn_faint_and_without_arrows_and_a_long_graph_is_not():
 
 
 # ------------------------------------------------------------------------------------------------ notebooks
+
+
 def test_drawing_at_a_prompt_says_what_it_is():
     assert repr(draw_dot(Value(2.0) * 3)) == "<Drawing: Computation graph: 3 nodes, 2 edges; svg(), render(filename)>"
 
 
-def test_notebook_gets_an_image_with_words_no_wider_than_its_column_nor_narrower_than_its_half():
-    drawing = draw_dot(labelled(HOSTILE["handler"]))
-    bundle = drawing._repr_mimebundle_()
-    assert set(bundle) == {"text/html", "text/plain"}
-    alt, least, picture = re.fullmatch(
-        r'<div style="[^"<>]*"><img alt="([^"<>]*)" style="max-width: 100%; min-width: (\d+)px[^"<>]*"'
-        r' src="data:image/svg\+xml;base64,([^"<>]*)"></div>',
-        bundle["text/html"],
-    ).groups()
-    assert html.unescape(alt) == bundle["text/plain"]
-    assert base64.b64decode(picture).decode() == drawing.svg()
-    assert int(least) == round(float(svg_of(drawing).get("width")) / 2)
-    for how in ({"include": ["text/plain"]}, {"exclude": ["text/html"]}):
-        assert set(drawing._repr_mimebundle_(**how)) == {"text/plain"}
+def test_drawing_in_a_notebook_is_no_narrower_than_its_half():
+    drawing = draw_dot(neuron())
+    least = round(float(svg_of(drawing).get("width")) / 2)
+    assert f"max-width: 100%; min-width: {least}px" in drawing._repr_mimebundle_()["text/html"]

@@ -1,58 +1,36 @@
 """Folding: never more boxes than allowed, every node in exactly one, and the boxes one would have drawn by hand."""
 
 import random
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from micrograd.engine import Value
+from micrograd.nn import MLP, Module, Neuron
 from micrograd.viz.drawing.data import Group, Walk, describe, walk
 from micrograd.viz.drawing.fold import fold
 
 
-@dataclass(eq=False)
-class Neuron:
-    """A module as the drawing knows it: something with a repr that marks what it makes."""
-
-    weights: list[Value]
-
-    def __call__(self, inputs, *above):
-        out = sum((w * x for w, x in zip(self.weights, inputs, strict=True)), Value(0.0)).tanh()
-        out._made_by = (*above, self, tuple(inputs))
-        return out
-
-    def __repr__(self):
-        return f"Neuron({len(self.weights)})"
-
-
-class Layer:
-    def __init__(self, neurons):
-        self.neurons = neurons
-
-    def __call__(self, inputs, *above):
-        return [neuron(inputs, *above, self) for neuron in self.neurons]
-
-    def __repr__(self):
-        return f"Layer({len(self.neurons)})"
-
-
-class Net:
+def net_of_six():
     """Two inputs, two layers of three neurons each."""
+    return MLP(2, [3, 3], activation="tanh")
+
+
+def cell(inputs=1):
+    return Neuron(inputs, activation="tanh")
+
+
+class Recurrent(Module):
+    """A model that calls one of its parts thirty times, and the other once."""
 
     def __init__(self):
-        self.layers = [
-            Layer([Neuron([Value(random.random()) for _ in range(width)]) for _ in range(3)]) for width in (2, 3)
-        ]
+        self.cell, self.head = cell(), cell()
 
-    def __call__(self, inputs):
-        for layer in self.layers:
-            inputs = layer(inputs, self)
-        return inputs
-
-    def __repr__(self):
-        return "Net"
+    def __call__(self, state):
+        for _ in range(30):
+            state = self.cell([state])
+        return self.head([state])
 
 
 def loss_of(net, samples):
@@ -106,7 +84,7 @@ def test_limit_holds_and_no_node_is_lost_whatever_the_graph(root, limit):
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 8, 13, 21, 34, 55])
 def test_limit_holds_with_modules_too_and_the_same_graph_folds_the_same_way(limit):
-    net, found = Net(), []
+    net, found = net_of_six(), []
     for _ in range(2):
         random.seed(0)
         found.append(folded(loss_of(net, samples=7), limit)[1])
@@ -114,7 +92,7 @@ def test_limit_holds_with_modules_too_and_the_same_graph_folds_the_same_way(limi
 
 
 def test_graph_within_the_limit_is_left_alone():
-    root = loss_of(Net(), samples=2)
+    root = loss_of(net_of_six(), samples=2)
     count = len(walk(root).nodes)
     groups, how = fold(walk(root), count)
     assert (len(groups), how) == (count, "")
@@ -124,23 +102,23 @@ def test_graph_within_the_limit_is_left_alone():
 @pytest.mark.parametrize(
     ("limit", "modules"),
     [
-        (40, [f"Neuron({width}) #{k}" for width in (2, 3) for k in (1, 2, 3)]),
-        (12, ["Layer(3) #1", "Layer(3) #2"]),
-        (9, ["Net"]),
+        (40, [f"{kind} #{k}" for kind in ("LinearNeuron(3)", "TanhNeuron(2)") for k in (1, 2, 3)]),
+        (12, ["Layer #1", "Layer #2"]),
+        (9, ["MLP"]),
     ],
 )
 def test_deepest_modules_that_fit_are_drawn_each_as_one_box_for_fifty_samples(limit, modules):
-    root = loss_of(Net(), samples=50)
+    root = loss_of(net_of_six(), samples=50)
     assert named(root, limit) == [(name, 50) for name in modules]
     assert folded(root, limit)[2].startswith("by module")
 
 
 def test_weights_belong_to_their_module_even_if_a_penalty_uses_them_and_inputs_do_not():
-    net, x = Net(), [Value(1.0, label="x1"), Value(2.0, label="x2")]
+    net, x = net_of_six(), [Value(1.0, label="x1"), Value(2.0, label="x2")]
     nodes, groups, _ = folded(net(x)[0], 4)
     assert [group.kind for group in groups].count("module") == 2
     assert {nodes.nodes[group.members[0]].label for group in groups if group.kind == "node"} == {"x1", "x2"}
-    weights = [w for layer in net.layers for neuron in layer.neurons for w in neuron.weights]
+    weights = net.parameters()
     root = loss_of(net, samples=9) + sum(w * w for w in weights)
     nodes, groups, _ = folded(root, 30)
     inside = {id(nodes.nodes[i]) for group in groups if group.kind == "module" for i in group.members}
@@ -175,15 +153,15 @@ def test_samples_that_went_the_same_way_are_one_box_and_those_that_went_another_
     assert named(root, 10, "repeat") == [("", 100), ("*", 100), ("sum", 1), ("tanh", 100)]
     root = sum(Value(i / 100).tanh() if i % 2 else Value(i / 100).exp() for i in range(100))
     assert {("tanh", 50), ("exp", 50)} <= {*named(root, 10, "repeat")}
-    cells = Neuron([Value(0.5)]), Neuron([Value(0.6)])
-    root = sum(cell([Value(i / 100)]).exp() for i in range(50) for cell in cells)
+    cells = cell(), cell()
+    root = sum(one([Value(i / 100)]).exp() for i in range(50) for one in cells)
     assert named(root, 10, "repeat").count(("exp", 50)) == 2, "of the results of two modules"
 
 
 @pytest.mark.parametrize(("terms", "limit", "sums"), [(2, 8, 0), (2, 7, 1), (4, 12, 1)])
 def test_short_sum_beside_a_module_is_folded_where_there_is_no_room_and_a_long_one_always(terms, limit, sums):
     """The module is one box; its three inputs, the terms and their additions are the others."""
-    out = Neuron([Value(0.1) for _ in range(3)])([Value(1.0) for _ in range(3)])
+    out = cell(3)([Value(1.0) for _ in range(3)])
     for _ in range(terms):
         out = out + Value(1.0)
     assert named(out, limit, "repeat").count(("sum", 1)) == sums
@@ -213,40 +191,37 @@ def test_graph_that_nothing_else_folds_is_cut_into_stretches_of_depth():
 
 
 def test_edges_between_folded_boxes_are_counted():
-    nodes, groups, _ = folded(loss_of(Net(), samples=50), 12)
+    nodes, groups, _ = folded(loss_of(net_of_six(), samples=50), 12)
     drawn = describe(nodes, groups)
     names = [box.name for box in drawn.boxes]
     counts = {(names[edge.tail], names[edge.head]): edge.count for edge in drawn.edges}
-    assert counts["Layer(3) #1", "Layer(3) #2"] == 50 * 3 * 3
+    assert counts["Layer #1", "Layer #2"] == 50 * 3 * 3
 
 
 def test_recurrent_module_is_one_box_and_its_own_results_are_no_cycle():
-    cell, state, x = Neuron([Value(0.5), Value(0.5)]), Value(0.0), Value(1.0)
+    neuron, state, x = cell(2), Value(0.0), Value(1.0)
     for _ in range(30):
-        state = cell([state, x])
+        state = neuron([state, x])
     nodes, groups, _ = folded(state, 10)
-    assert named(state, 10) == [("Neuron(2)", 30)]
+    assert named(state, 10) == [("TanhNeuron(2)", 30)]
     assert all(edge.tail != edge.head for edge in describe(nodes, groups).edges)
 
 
 def test_model_that_calls_one_part_often_was_called_as_often_as_its_rarest_part():
-    model, cell, head, state = Net(), Neuron([Value(0.5)]), Neuron([Value(0.6)]), Value(0.0)
-    for _ in range(30):
-        state = cell([state], model)
-    assert named(head([state], model), 2) == [("Net", 1)]
+    assert named(Recurrent()(Value(0.0)), 2) == [("Recurrent", 1)]
 
 
 def test_two_modules_that_feed_each_other_fold_all_the_same():
-    one, two, state = Neuron([Value(0.5)]), Neuron([Value(0.6)]), Value(0.0)
+    one, two, state = cell(), cell(), Value(0.0)
     for _ in range(30):
         state = two([one([state])])
     folded(state, 4)
 
 
 def test_node_at_another_depth_is_another_box():
-    cell, state = Neuron([Value(0.5)]), Value(0.0)
+    neuron, state = cell(), Value(0.0)
     for _ in range(8):
-        out = cell([state])
+        out = neuron([state])
         state = out.exp() * (out + out + out)
     state = sum((state * float(i)).tanh() for i in range(20))  # to be folded, so that the loop is looked at too
     _, groups, _ = folded(state, 40)

@@ -4,15 +4,12 @@ import base64
 import io
 import random
 import re
-import subprocess
-import sys
 import webbrowser
 import xml.etree.ElementTree as ET
-from html import unescape
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from demo_helpers import take_away
 from drawn_graphs import embedded
 from PIL import Image
 from sklearn.datasets import make_moons
@@ -115,44 +112,12 @@ def test_frame_has_the_weights_of_each_layer_and_of_many_a_part():
     assert [len(w) <= 4000 for w in filmed([1.0], model=model).frames[0].states["weights"]] == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_frames": 1}, "max_frames is 1; a movie needs at least 2"),
-        ({"resolution": 1}, "resolution is 1"),
-        ({"levels": (1, 0, -1)}, "levels are"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        viz.movie(MLP(2, [1]), X, Y, **options)
-
-
-def test_scores_that_are_not_those_of_the_classes_are_refused_and_leave_no_frame():
-    film = viz.movie(MLP(2, [1]), X, [0, 1, 2, 1])
-    with pytest.raises(ValueError, match="y holds the labels 0, 1, 2 and the model returns 1 score"):
-        film.frame(1.0)
-    assert (len(film), film.losses) == (0, [])
-
-
-def test_error_while_a_frame_is_made_leaves_the_movie_as_it_was(monkeypatch):
-    optimizer = SimpleNamespace(state={})
-    film = viz.movie(lambda p: p[:, 0], X, Y, optimizer=optimizer)
-    film.frame(1.0)
-    optimizer.state = None
-    with pytest.raises(AttributeError):
-        film.frame(2.0)
-    assert (len(film), film.losses) == (1, [1.0])
-
-
 def test_movie_without_a_frame_says_what_to_do():
     film = filmed([])
     assert repr(film) == "<Movie without a frame yet>"
     assert len(film) == 0
     assert film  # so that `if film:` asks whether there is one
     assert film._repr_mimebundle_() == {"text/plain": "<Movie without a frame yet>"}
-    with pytest.raises(ValueError, match="call its frame"):
-        film.page().html
 
 
 # ------------------------------------------------------------------------------------------------ the page
@@ -175,28 +140,12 @@ def test_strip_has_a_picture_a_frame_transparent_at_the_boundary():
     assert opaque[:, columns // 2].max() < 60 < 160 < opaque[:, 0].min()
 
 
-def test_lines_lie_where_the_score_is_that_of_the_level():
-    film = filmed([1.0], model=lambda p: 2 * p[:, 0] - 3)
-    wide = film.xs[-1] - film.xs[0]
-    for level, path in zip((-1, 0, 1), panels.boundary_paths(film, film.frames[0]), strict=True):
-        x = 1000 * ((level + 3) / 2 - film.xs[0]) / wide
-        assert path == f"M{x:.0f},0l0,{panels.plane_size(film)[1]}"
-
-
 def test_points_are_drawn_in_part_where_they_are_very_many_and_all_are_judged():
     points = np.random.default_rng(0).normal(size=(3000, 2))
     film = viz.movie(lambda p: p[:, 0], points, points[:, 0] > 0, resolution=10)
     film.frame(1.0)
     assert len(panels.marks(film)) == 1000
     assert film.frames[0].accuracy == 1.0
-
-
-@pytest.mark.parametrize("stretch", [(100, 1), (1, 100), (1, 1)])
-def test_longer_side_of_the_boundary_is_always_as_long(stretch):
-    points = np.array(X) * stretch
-    film = viz.movie(lambda p: p[:, 0], points, Y)
-    assert max(panels.plane_size(film)) == 1000
-    assert min(panels.plane_size(film)) >= 300
 
 
 def test_sixty_one_frames_of_the_moons_take_less_than_300_kb():
@@ -213,28 +162,6 @@ def test_sixty_one_frames_of_the_moons_take_less_than_300_kb():
     assert film.frames[-1].accuracy > 0.85
 
 
-@pytest.mark.parametrize(
-    "title",
-    ["</script><script>alert(1)</script>", "%script% %nothing% {{js}}", 'a "b" & <img src=x onerror=alert(1)>', "∂ 😀"],
-)
-def test_hostile_titles_and_names_of_layers_stay_text(title):
-    class Odd(nn.Module):
-        def __init__(self):
-            setattr(self, "</svg><script>", nn.Linear(2, 1))
-
-        def forward(self, x):
-            return vars(self)["</svg><script>"](x)
-
-    film = filmed(model=Odd(), title=title)
-    page = film.page().html
-    assert page.count("</script>") == 2
-    assert unescape(re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)[1]) == title
-    assert "&lt;/svg&gt;&lt;script&gt;" in page
-    assert "<img" not in page
-    assert film._repr_mimebundle_()["text/html"].count("<iframe srcdoc") == 1
-    ET.fromstring(film.still())
-
-
 def test_save_writes_the_page_and_open_shows_it(tmp_path, monkeypatch):
     film, shown = filmed(), []
     monkeypatch.setattr(webbrowser, "open", lambda address: shown.append(address) or True)
@@ -248,21 +175,6 @@ def test_save_writes_the_page_and_open_shows_it(tmp_path, monkeypatch):
 
 
 # ------------------------------------------------------------------------------------------------ notebooks
-def test_notebook_gets_the_last_picture_in_words_then_the_page_in_a_frame_without_sandbox():
-    film = filmed(model=lambda p: p[:, 0] - 2)
-    bundle = film._repr_mimebundle_()
-    assert list(bundle) == ["text/html", "text/plain"]
-    picture, _, frame = bundle["text/html"].partition("<iframe ")
-    assert "sandbox" not in frame.partition("srcdoc")[0]
-    assert unescape(re.search(r"srcdoc='([^']*)'", frame)[1]) == film.page().html
-    assert bundle["text/plain"].splitlines() == [
-        "Training: a movie of a decision boundary, 3 frames",
-        "Step 0 of 2: loss 0.9000, 75\u202f% right.",
-        "Step 2 of 2: loss 0.3000, 75\u202f% right.",
-    ]
-    assert unescape(re.search(r'alt="([^"]*)"', picture)[1]) == bundle["text/plain"]
-    picture = base64.b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]*)"', picture)[1]).decode()
-    assert picture == film.still() == film.still(2) != film.still(0)
 
 
 # ------------------------------------------------------------------------------------------------ a GIF
@@ -299,27 +211,12 @@ def test_gif_is_as_wide_as_asked_and_shows_the_panels_of_the_page(tmp_path, widt
         ]
 
 
-@pytest.mark.parametrize("wrong", [{"seconds": 0}, {"seconds": -1.0}, {"width": 0}, {"width": float("nan")}])
-def test_gif_needs_a_width_and_a_duration_above_zero(tmp_path, wrong):
-    with pytest.raises(ValueError, match="both must be above 0"):
-        filmed().gif(tmp_path / "film.gif", **wrong)
-    assert not list(tmp_path.iterdir())
-
-
-def test_moving_picture_of_another_format_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"film\.png is no name for a moving picture: let it end in \.gif or \.mp4"):
-        filmed().gif(tmp_path / "film.png")
-
-
-def test_movie_needs_neither_matplotlib_nor_pillow():
-    code = (
-        "import sys; sys.modules['PIL'] = sys.modules['matplotlib'] = None\n"
-        "from micrograd import viz\n"
-        "film = viz.movie(lambda p: p[0], [[0, 0], [1, 1]], [0, 1]); film.frame(1)\n"
-        "print(len(film.page().html) > 1000, len(film._repr_mimebundle_()))"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "True 2"
+@pytest.mark.parametrize("package", ["PIL", "matplotlib"])
+def test_movie_needs_neither_matplotlib_nor_pillow(package, monkeypatch):
+    take_away(package, monkeypatch)
+    film = filmed()
+    assert len(film.page().html) > 1000
+    assert len(film._repr_mimebundle_()) == 2
 
 
 # ------------------------------------------------------------------------------------------------ odd numbers
@@ -330,7 +227,7 @@ def test_movie_needs_neither_matplotlib_nor_pillow():
         *([1.0, 1e308], [1e308, float("inf")], [0.0, 1e308], [-1e308, 0.0], [0.0, 5e-324], [5e-324] * 2),
     ],
 )
-def test_whatever_the_losses_everything_stands_on_its_panel(losses):
+def test_curve_and_dot_stand_on_their_panel_whatever_the_losses(losses):
     film = filmed(losses)
     for frame in embedded(film.page().html)["frames"]:
         x, y = frame["at"]
@@ -374,16 +271,3 @@ def test_scale_has_a_few_ticks_at_round_numbers(losses):
     assert 2 <= len(ticks) <= 6
     assert all(0 <= height <= 100 for height, _ in ticks)
     assert all(len(text) <= 6 for _, text in ticks)
-
-
-@pytest.mark.parametrize("loss", ["x", None, [1.0]])
-def test_loss_that_is_no_number_says_what_it_is(loss):
-    film = filmed([])
-    with pytest.raises(TypeError, match=f"one number, found {type(loss).__name__}"):
-        film.frame(loss)
-    assert film.losses == []
-
-
-def test_model_that_gives_no_number_is_shown_what_it_gave():
-    with pytest.raises(TypeError, match="the model returned 'high'"):
-        filmed(model=lambda point: "high")

@@ -92,10 +92,3 @@ def test_before_backward_a_gradient_is_a_dash_and_afterwards_a_number(node):
     assert {dict(box.rows).get("grad", "\u2013") for box in boxes(out)} == {"\u2013"}
     out.backward(retain_graph=True)
     assert {dict(box.rows).get("grad") for box in boxes(out)} & {"2.0000", "[2.0000]"}
-
-
-def test_word_that_fits_no_axis_is_refused():
-    x = Tensor(np.ones((4, 3)), requires_grad=True)
-    for word in ("emma!", 4, ""):
-        with pytest.raises(ValueError, match="one letter for each place of an axis"):
-            player(x.sum(), names={x: word})

@@ -12,7 +12,7 @@ import pytest
 from drawn_graphs import embedded
 from PIL import Image
 
-from micrograd import Function, Tensor, Value, compile, nn, viz
+from micrograd import Tensor, Value, compile, nn, viz
 from micrograd.functional import cross_entropy, mse
 from micrograd.nn import MLP
 from micrograd.optim import SGD, Adam
@@ -71,20 +71,6 @@ def test_circles_and_labels_of_a_network_lie_within_its_picture_and_its_circles_
     assert min(math.dist(p[:2], q[:2]) for p, q in combinations(spots, 2)) > 2 * (spots[0][2] - 0.7)
 
 
-def test_draw_network_is_the_network_panel_of_a_movie():
-    model = MLP(1, [8, 8, 1])
-    film = viz.movie(model, POINTS[:, 0], POINTS[:, 1])
-    film.frame(1.0)
-    alone, panel = (
-        [part for part in ET.fromstring(svg).iter(f"{SVG}svg") if part.get("class") == "network"]
-        for svg in (viz.draw_network(model, POINTS[:, 0]).svg, film.still())
-    )
-    assert [[part.get("x"), part.get("class")] for part in alone[0]] == [
-        [part.get("x"), part.get("class")] for part in panel[0]
-    ]
-    assert outside(film.still()) == []
-
-
 # ------------------------------------------------------------------------------------------------ the columns
 def test_columns_of_values_have_their_weights_and_answer_as_the_model_does():
     model = MLP(2, [4, 3, 1], activation="tanh")
@@ -96,17 +82,6 @@ def test_columns_of_values_have_their_weights_and_answer_as_the_model_does():
     np.testing.assert_allclose(layers[0].answers[7], hidden)
 
 
-class Square(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.x = x
-        return x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        return 2 * g * ctx.x
-
-
 def by_hand(x):
     out = Value(x.data**2, (x,), "square")
     out._backward = lambda: setattr(x, "grad", x.grad + 2 * x.data * out.grad)
@@ -115,8 +90,8 @@ def by_hand(x):
 
 @pytest.mark.parametrize(
     "activation",
-    [lambda x: x if x.data > 0 else 0.1 * x, Square.apply, compile(lambda x: x * x), by_hand],
-    ids=["branch", "Function", "compiled", "closure"],
+    [lambda x: x if x.data > 0 else 0.1 * x, compile(lambda x: x * x), by_hand],
+    ids=["branch", "compiled", "closure"],
 )
 def test_neurons_whose_graph_depends_on_the_point_or_is_not_computed_again_are_asked_at_each(activation):
     model = MLP(2, [4, 1], activation=activation)
@@ -188,13 +163,6 @@ def test_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_open()
     assert embedded(drawn.page.html)["closed"] == "The model has no parameters."
 
 
-def test_model_without_columns_is_refused_with_what_draws_it():
-    with pytest.raises(ValueError, match=r"no columns of neurons for points of 2 numbers.*draw_dot"):
-        viz.draw_network(lambda p: p, POINTS)
-    with pytest.raises(ValueError, match=r"X has shape \(2, 2, 2\)"):
-        viz.draw_network(MLP(2, [1]), np.zeros((2, 2, 2)))
-
-
 # ------------------------------------------------------------------------------------------------ movies
 def trained(film, model, loss_of, optimizer, steps=3):
     for _ in range(steps):
@@ -240,19 +208,6 @@ def test_movie_without_points_is_of_the_loss_and_the_weights():
     assert 'class="boundary"' not in film.page().html
     assert film.page().html.count('class="layer"') == 2
     ET.fromstring(film.still())
-
-
-def test_each_kind_of_movie_makes_a_gif(tmp_path):
-    x = np.linspace(-1, 1, 10)
-    films = [
-        viz.movie(lambda p: p[:, 0], x, x),
-        viz.movie(tensors(2, 3), POINTS, np.arange(40) % 3),
-        viz.movie(MLP(2, [1])),
-    ]
-    for film in films:
-        film.frame(1.0)
-        film.gif(tmp_path / "film.gif", width=160)
-        assert (tmp_path / "film.gif").stat().st_size > 1000
 
 
 def test_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():

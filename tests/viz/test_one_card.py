@@ -124,11 +124,3 @@ def test_when_all_gradients_are_known_every_arrow_points_back_and_is_as_wide_as_
         assert re.fullmatch(r"stroke-width:\d(\.\d)?", style)
     ends = {(e, look) for e in range(len(made.scene.wires)) for *_, look, back, _ in made.looks(e) if back}
     assert len({e for e, _ in ends}) == len(made.scene.wires)
-
-
-@pytest.mark.parametrize(
-    ("factor", "look"), [(1.0, "flows above"), (0.0, "dead"), (-2.0, "flows below"), (np.nan, "flows odd")]
-)
-def test_look_of_a_line_says_the_sign_of_the_gradient_that_it_carried(factor, look):
-    made = film(Value(3.0, label="a") * Value(factor, requires_grad=False))
-    assert made.looks(0)[-1][2] == look

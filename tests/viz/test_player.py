@@ -1,20 +1,17 @@
 """The player's page as text: what it holds for whatever graph, how large it is, and what a notebook gets."""
 
-import html
 import random
 import re
 from functools import cache
 
 import numpy as np
 import pytest
-from drawn_graphs import embedded, neuron
-from test_draw_dot import HOSTILE
+from drawn_graphs import embedded, network, neuron
 
 from micrograd import Tensor, Value, concatenate, no_grad
 from micrograd.functional import cross_entropy
 from micrograd.nn import MLP, Dropout, Layer, LayerNorm1d, Linear, ReLU, Sequential
 from micrograd.viz import player
-from micrograd.viz.drawing.data import walk
 from micrograd.viz.drawing.fold import AIM
 
 
@@ -23,18 +20,10 @@ def data_of(page):
     return embedded(page.html)
 
 
-def moons(samples):
-    random.seed(1337)
-    model = MLP(2, [16, 16, 1])
-    points = [(random.uniform(-1, 2), random.uniform(-1, 1)) for _ in range(samples)]
-    losses = [(1 + -((-1) ** i) * model(point)).relu() for i, point in enumerate(points)]
-    return sum(losses) * (1.0 / samples) + 1e-4 * sum(p * p for p in model.parameters())
-
-
 @cache
 def scenes_of(samples):
-    """The scenes of the moons' loss, as the page carries them; not to be changed."""
-    return data_of(player(moons(samples)))["scenes"]
+    """The scenes of a network's loss, as the page carries them; not to be changed."""
+    return data_of(player(network(samples)))["scenes"]
 
 
 def chain(length):
@@ -63,23 +52,6 @@ def test_without_scripts_the_numbers_remain_as_a_table():
     (table,) = re.findall(r"<noscript>(.*?)</noscript>", player(neuron(), names={}).html)
     assert "<tr><td>w1<td>data -3.0000<td>grad 0.4468" in table
     assert table.count("<tr>") == 10
-
-
-def test_data_of_the_forward_pass_is_shown_though_it_was_changed():
-    a = Value(3.0, label="a")
-    out = a * a
-    a.data = 100.0
-    data = data_of(player(out))
-    assert [card["data"] for card in data["scenes"][0]["cards"]] == [3.0, 9.0]
-    assert data["changed"].startswith("The data of one node was changed")
-
-
-def test_title_stays_short():
-    a = Value(2.0, label="x" * 10_000)
-    out = a * a
-    out.label = "y" * 10_000
-    assert len(data_of(player(out))["title"]) < 100
-    assert len(player(out).html) < 67_000
 
 
 def test_hook_that_raises_comes_through_and_no_gradient_has_changed():
@@ -123,38 +95,22 @@ def test_leaf_alone_is_a_graph(root):
     assert len(cards_of(root)) == 1
 
 
-@pytest.mark.parametrize(
-    ("root", "says"), [([Value(1.0), Value(2.0)], "one root"), (3.0, "found float"), ("x", "found str")]
-)
-def test_player_says_what_can_be_played(root, says):
-    with pytest.raises(TypeError, match=says):
-        player(root)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_labels_stay_text(name):
-    a = Value(2.0, label=HOSTILE[name])
-    page = player(a * a + 1)
-    assert page.html.lower().count("</script") == 2
-    assert "<img" not in page.html
-    assert data_of(page)["scenes"][0]["cards"][0]["data"] == 2.0
-    page.html.encode()
-
-
 # ------------------------------------------------------------------------------------------------ how large it gets
 def test_small_graph_is_a_small_page():
     assert len(player(neuron()).html.encode()) < 62_000
 
 
 def test_network_at_one_point_is_a_page_of_less_than_350_kilobytes():
-    page = player(moons(1))
+    page = player(network())
     assert data_of(page)["nodes"] > 1_000
     assert len(page.html.encode()) < 350_000
 
 
-@pytest.mark.parametrize("length", [10, 5_000])
-def test_chain_of_any_length_is_shown(length):
-    page = player(chain(length))
+def test_long_chain_is_a_page_of_limited_size():
+    out = Value(1.0)
+    for i in range(5_000):
+        out = out * 1.0 if i % 2 else out + 1.0
+    page = player(out)
     assert len(page.html.encode()) < 3_000_000
     assert all(len(scene["cards"]) <= 2 * AIM for scene in data_of(page)["scenes"])
 
@@ -224,14 +180,6 @@ def test_module_of_many_calls_does_not_show_the_result_of_one():
     assert not any("data" in card or "grad" in card for card in modules)
 
 
-def test_small_graph_is_not_folded_and_max_nodes_sets_what_is_small():
-    random.seed(0)
-    out = MLP(2, [2, 1])([1.0, 2.0])
-    first, small = (data_of(player(out, **how))["scenes"][0] for how in ({}, {"max_nodes": 5}))
-    assert first["tab"] == "operations"
-    assert [any(card["kind"] == "module" for card in scene["cards"]) for scene in (first, small)] == [False, True]
-
-
 def test_gradients_of_a_scene_add_up():
     """What a node is sent within the whole graph is its gradient."""
     scene = data_of(player(neuron()))["scenes"][0]
@@ -241,36 +189,12 @@ def test_gradients_of_a_scene_add_up():
 
 
 # ------------------------------------------------------------------------------------------------ notebooks and files
-def test_notebook_gets_a_picture_then_a_frame_of_the_whole_page_and_words():
-    page = player(neuron())
-    bundle = page._repr_mimebundle_()
-    assert set(bundle) == {"text/html", "text/plain"}
-    assert re.match(r'<div><img [^>]*src="data:image/svg\+xml;base64,', bundle["text/html"])
-    (framed,) = re.findall(r"<iframe srcdoc='(.*?)'", bundle["text/html"], re.DOTALL)
-    assert html.unescape(framed) == page.html
-    assert "sandbox" not in bundle["text/html"]
-    assert "o = tanh(n): data 0.8813, grad 1.0000" in bundle["text/plain"]
-
-
-@pytest.mark.parametrize("name", ["a.png", "a.PDF", "a.svg", "a.txt"])
-def test_page_is_not_written_under_the_name_of_another_format(tmp_path, name):
-    page = player(Value(2.0, label="a") * 3)
-    with pytest.raises(
-        ValueError, match=rf"^{re.escape(name)} is a name for .*, and this is text/html: let it end in .html$"
-    ):
-        page.save(tmp_path / name)
-    assert not (tmp_path / name).exists()
-    assert page.save(tmp_path / "a").exists()
 
 
 def test_machine_without_a_browser_is_told_where_the_file_is(monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     with pytest.raises(RuntimeError, match=r"open .*index\.html yourself"):
         player(neuron()).open()
-
-
-def test_page_asks_for_nothing_outside():
-    assert not re.search(r'(src|href)="(?!data:)|url\(|@import|https?://(?!www\.w3\.org)', player(neuron()).html)
 
 
 def test_one_result_of_a_module_sends_numbers_along_its_line():
@@ -293,28 +217,8 @@ def test_gradients_of_repetitions_are_a_bar_from_the_smallest_to_the_largest():
     assert (heat["range"], heat["zeros"]) == ("0.0000 to 1.0000", "4 of 63 are 0")
 
 
-def test_of_many_calls_the_one_with_the_largest_gradients_that_are_numbers_is_shown():
+def test_call_with_the_largest_gradients_that_are_numbers_is_shown_of_many():
     model = MLP(2, [2, 1])
     loss = sum((model([1.0, 2.0]) * k for k in (float("nan"), 1.0, 5.0)), Value(0.0))
     notes = [scene["note"] for scene in data_of(player(loss, max_nodes=5))["scenes"] if "note" in scene]
     assert notes[0] == "call 3 of 3: the one with the largest gradients"
-
-
-def test_line_into_a_neuron_has_the_weight_that_it_is_multiplied_by():
-    random.seed(1)
-    model = MLP(2, [3, 1])
-    root = model([Value(1.0), Value(-2.0)])
-    story = player(root).data
-    scene = next(scene for scene in story["scenes"] if scene.get("tab") == "neurons")
-    into = [wire for wire in scene["wires"] if "weight" in wire]
-    nodes = walk(root).nodes
-    neurons = [neuron for layer in model.layers for neuron in layer.neurons]
-    found = {id(nodes[wire["weight"] + scene.get("base", 0)]) for wire in into}
-    assert len(into) == 2 * 3 + 3
-    assert found == {id(w) for neuron in neurons for w in neuron.w}
-
-
-@pytest.mark.parametrize("height", [0, -1, "x", True, float("nan")])
-def test_height_that_is_no_positive_number_is_refused(height):
-    with pytest.raises(ValueError, match="a frame needs a positive number of pixels"):
-        player(Value(1.0) * 2.0, height=height)

@@ -4,14 +4,12 @@ import os
 import pathlib
 import re
 
-import numpy as np
 import pytest
 from demo_helpers import take_away
 from drawn_graphs import neuron, square, turning
 
-from micrograd import Tensor, Value, draw_dot
+from micrograd import Value, draw_dot, viz
 from micrograd.viz import animate, player
-from micrograd.viz.playing.animation import MOST_BOXES
 
 image = pytest.importorskip("PIL.Image")
 pytest.importorskip("resvg_py")
@@ -32,7 +30,8 @@ def test_gif_has_a_picture_for_each_step_and_rests_at_the_last(tmp_path):
     assert [duration for _, duration in shown] == [500] * 12 + [1500]
 
 
-GIF, PIP = "a GIF needs resvg-py and pillow, which are", "pip install resvg-py"
+GIF = "a GIF needs resvg-py and pillow, which are"
+PIP, PLOT = "pip install resvg-py", "pip install matplotlib"
 
 
 @pytest.mark.parametrize(
@@ -43,41 +42,15 @@ GIF, PIP = "a GIF needs resvg-py and pillow, which are", "pip install resvg-py"
         (lambda path: turning(2).gif(path), "a.gif", "resvg_py", GIF, f"{PIP} pillow"),
         (lambda path: player(square()).save(path), "a.mp4", "resvg_py", "a video needs resvg-py, which is", PIP),
         (lambda path: draw_dot(square()).save(path), "x.png", "resvg_py", "a PNG needs resvg-py, which is", PIP),
+        (lambda path: viz.plot_loss([1, 2]), "", "matplotlib", "this picture needs matplotlib, which is", PLOT),
     ],
-    ids=["GIF", "GIF without resvg", "movie", "video", "PNG"],
+    ids=["GIF", "GIF without resvg", "movie", "video", "PNG", "plot"],
 )
 def test_without_a_package_one_sentence_says_what_to_install(tmp_path, monkeypatch, save, name, missing, what, install):
     take_away(missing, monkeypatch)
     with pytest.raises(ModuleNotFoundError, match=f"^{what} not installed here: {install}$"):
         save(tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("root", "pictures"),
-    [
-        (lambda: Value(2.0, requires_grad=False) * 3, 1),
-        (lambda: (Tensor(np.array([[1.0, -1.0], [0.0, np.nan]]), requires_grad=True) * 2).sum(), 7),
-    ],
-    ids=["constant", "arrays"],
-)
-def test_gif_of(tmp_path, root, pictures):
-    assert len(list(frames(player(root()).save(tmp_path / "a.gif")))) == pictures
-
-
-def test_graph_of_many_boxes_is_refused_with_what_to_do(tmp_path):
-    out = a = Value(1.0)
-    for _ in range(MOST_BOXES):
-        out = out.tanh() * a
-    with pytest.raises(ValueError, match="a GIF shows at most 60: save a page"):
-        player(out, max_nodes=1000).save(tmp_path / "a.gif")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
-def test_step_takes_time(tmp_path, seconds):
-    with pytest.raises(ValueError, match="it must be above 0"):
-        player(square()).save(tmp_path / "a.gif", seconds=seconds)
 
 
 def test_video_without_ffmpeg_says_what_is_missing(tmp_path, monkeypatch):

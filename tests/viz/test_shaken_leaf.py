@@ -67,12 +67,6 @@ def test_leaf_that_is_held_sways_until_it_is_let_go(page):
     assert page.count(".sways, .card.chosen") == 0
 
 
-def test_button_beside_the_paths_shakes_the_leaf(page):
-    page.open(player(neuron()).html).choose("w1")
-    page.click("#why .shake")
-    assert page.text("#live").startswith("w1 sways by 1")
-
-
 def test_shake_does_not_give_away_what_is_asked(page):
     page.open(player(neuron(), names={}, ask=True).html).press("ArrowRight").focus("x1").press("s")
     assert "guess them first" in page.text("#said")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import base64
 import re
 import unicodedata
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 
 from micrograd import Tensor, Value, viz
 from micrograd.command.report import table
-from micrograd.nn import MLP
+from micrograd.nn import MLP, Linear, Module
 from micrograd.viz import infix
 from micrograd.viz.drawing import svg
 from micrograd.viz.drawing.alt_text import alt_text
@@ -34,15 +37,26 @@ TURNS = [c for c in map(chr, range(0x110000)) if unicodedata.bidirectional(c) in
 )]  # fmt: skip
 
 
-def still(title: str) -> str:
-    film = viz.movie(MLP(2, [2, 1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1], title=title, resolution=8)
+class Named(Module):
+    """A model of one layer, with this name."""
+
+    def __init__(self, name: str):
+        setattr(self, name, Linear(2, 1))
+
+    def forward(self, x: Any) -> Any:
+        (layer,) = vars(self).values()
+        return layer(x)
+
+
+def filmed(title: str) -> Any:
+    film = viz.movie(Named(title), [[0.0, 1.0], [1.0, 0.0]], [-1, 1], title=title, resolution=8)
     film.frame(0.5)
-    return film.still()
+    return film
 
 
 # ------------------------------------------------------------------------------------------------ text
 @pytest.mark.parametrize(
-    "show", [*SHOWN.values(), table, lambda root: still(root.label)], ids=[*SHOWN, "table", "movie"]
+    "show", [*SHOWN.values(), table, lambda root: filmed(root.label).still()], ids=[*SHOWN, "table", "movie"]
 )
 def test_text_shows_no_character_that_turns_its_direction(show):
     a = Value(2.0, label=f"a{''.join(TURNS)}b")
@@ -76,9 +90,81 @@ def test_pictures_in_a_page_with_others_have_no_id(show):
 
 
 def test_stills_share_an_id_only_if_it_is_of_the_same_thing():
-    found = [set(re.findall(r"<(?:image|clipPath) id=.*?(?:/>|</clipPath>)", still(label))) for label in "ab"]
+    found = [set(re.findall(r"<(?:image|clipPath) id=.*?(?:/>|</clipPath>)", filmed(label).still())) for label in "ab"]
     named = [{re.search(r'id="(.*?)"', thing)[1]: thing for thing in things} for things in found]
     assert all(named[0][name] == named[1][name] for name in named[0].keys() & named[1].keys())
+
+
+HOSTILE = {
+    "quotes": "a\"b'c",
+    "backslashes": "\\back\\\\slash\\",
+    "braces": "{a|<b> c}",
+    "script": "</style></script><script>alert(1)</script>",
+    "handler": "<img src=x onerror=alert(1)>",
+    "entities": "a &amp; b &lt; &#955;",
+    "cdata": "]]> --> <!-- <![CDATA[",
+    "escapes": "\\N \\G \\l \\n",
+    "emoji": "😀👩‍👧",
+    "control": "nul\x00 esc\x1b[31m",
+    "lines": "two\nlines\r\n\tand a tab",
+    "surrogate": "half \ud83d",
+    "16 KB escaped": '&\\"\n' * 5_000,
+    "16 KB combining": "e" + "\u0301" * 20_000,
+    "html label": "<b>bold</b>",
+    "format": "%s %script% {{js}} {} {0}",
+}
+ELEMENTS = {"svg", "title", "desc", "style", "rect", "g", "path", "text", "circle"}
+
+
+@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize(
+    "show", [*SHOWN.values(), lambda root: filmed(root.label).page().html], ids=[*SHOWN, "page of a movie"]
+)
+def test_hostile_label_stays_text(show, label):
+    """Where it is a name, an operation and a part of an expression, and in a movie a title and the name of a layer."""
+    a = Value(2.0, label=label)
+    out = Value(3.0, (a, a), label) * a
+    out.label = label
+    shown = show(out)
+    if shown.startswith("<svg"):
+        elements = [*ET.fromstring(shown).iter()]
+        assert {element.tag.partition("}")[2] for element in elements} <= ELEMENTS
+        assert [name for element in elements for name in element.attrib if name.startswith("on")] == []
+    elif shown.startswith("<!doctype"):
+        assert shown.lower().count("</script") == 2
+        assert "<img" not in shown
+    shown.encode()
+
+
+# ------------------------------------------------------------------------------------------------ notebooks
+PICTURES: dict[str, Callable[[Any], Any]] = {
+    "drawing": viz.draw_dot,
+    "animation": viz.animate,
+    "player": viz.player,
+    "comparison": lambda root: viz.compare(root, root),
+    "network": lambda _: viz.draw_network(MLP(2, [3, 1]), [[0.0, 1.0], [1.0, 0.0]]),
+    "movie": lambda root: filmed(root.label),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_notebook_gets_a_picture_with_words_and_then_the_page_in_a_frame_without_sandbox(name):
+    shown = PICTURES[name](Value(2.0, label="a") * Value(3.0, label="<b> & \"c\" 'd'"))
+    bundle = shown._repr_mimebundle_()
+    assert list(bundle) == ["text/html", "text/plain"]
+    for only in ({"include": ["text/plain"]}, {"exclude": ["text/html"]}):
+        assert shown._repr_mimebundle_(**only) == {"text/plain": bundle["text/plain"]}
+    picture, _, frame = bundle["text/html"].partition("<iframe ")
+    found = re.search(r'<img alt="([^"<>]*)" style="[^"<>]*" src="data:image/svg\+xml;base64,([^"<>]*)">', picture)
+    assert found
+    assert unescape(found[1]) == bundle["text/plain"]
+    ET.fromstring(base64.b64decode(found[2]))
+    assert bool(frame) == (name not in ("drawing", "animation"))
+    if frame:
+        assert frame.startswith("srcdoc='")
+        page = {"movie": lambda: shown.page(), "network": lambda: shown.page}.get(name, lambda: shown)()
+        assert unescape(frame.split("'")[1]) == page.html
+        assert 'style="width: 100%; height: 0; border: 0; display: block"></iframe>' in frame
 
 
 # ------------------------------------------------------------------------------------------------ brackets

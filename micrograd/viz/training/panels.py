@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..text import clean
 from ..values import typeset
 from . import network_svg
 from .contours import contours, simplified
@@ -57,9 +58,8 @@ def moving(film: Recording) -> list[dict[str, Any]]:
 
 def says(film: Recording, frame: Frame) -> str:
     """A frame as one sentence."""
-    last = film.frames[-1].step
     how_right = right(film, frame)
-    return f"Step {frame.step} of {last}: loss {typeset(frame.loss)}{how_right and ', '}{how_right}."
+    return f"Step {frame.step} of {film.frames[-1].step}: loss {typeset(frame.loss)}{how_right and ', '}{how_right}."
 
 
 def right(film: Recording, frame: Frame) -> str:
@@ -305,7 +305,7 @@ def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = N
         below, above = bars(kind.counts[film.frames.index(frame)][i])
         place = box and (box[0] + i * box[2] / len(film.layers), box[1], box[2] / len(film.layers), box[3])
         texts = (
-            ("name", 50, 0, -10, name),
+            ("name", 50, 0, -10, clean(name)),
             ("least", 0, 100, 16, f"\u2212{kind.reach}"),
             ("name", 50, 100, 16, "0"),
             ("end most", 100, 100, 16, kind.reach),
@@ -317,7 +317,7 @@ def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = N
             '<line class="grid" x2="100%" y1="100%" y2="100%"/>',
             *[f'<text class="tick {a}" x="{x}%" y="{y}%" dy="{dy}">{escape(t)}</text>' for a, x, y, dy, t in texts],
         ]
-        each += drawing("layer", f"Weights of {escape(name)}", drawn, place, ' role="img"')
+        each += drawing("layer", f"Weights of {escape(clean(name))}", drawn, place, ' role="img"')
     return each if box else f'<div class="layers">{each}</div>'
 
 
