@@ -41,6 +41,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_planted_fault_is_caught_and_what_is_equivalent_or_unseen_survives(root: Path, capsys, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # which take longer to load than the tests to run
+    monkeypatch.setattr(mutants, "PYTEST", [word for word in mutants.PYTEST if "hypothesis" not in word])
     run = lambda: mutants.main(["--only", "tiny"], root)  # noqa: E731
     run()
     first = capsys.readouterr().out

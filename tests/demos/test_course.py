@@ -1,7 +1,5 @@
 """The table of lessons; whatever names a lesson agrees with it, which tools/proofread_course.py looks after."""
 
-import dataclasses
-
 import proofread_course
 import pytest
 from proofread_course import course
@@ -22,40 +20,6 @@ def test_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_it
     )
     assert third.head() == "# 2. The chain rule, by hand\n\n*30 minutes. You need: lessons 1 and 3.*"
     assert course.with_head(third, "# 3. Old\n\n*1 minutes. You need: x.*\n\nmore") == f"{third.head()}\n\nmore"
-
-
-@pytest.mark.parametrize(
-    ("check", "old", "new"),
-    [
-        (proofread_course.of_teaching, "| 2 | [", "| 3 | ["),
-        (proofread_course.of_teaching, "**Ask**", "**Answer**"),
-        (proofread_course.of_the_glossary, "| XOR |", "| exclusive or |"),
-    ],
-)
-def test_page_that_says_something_else_is_a_fault(check, old, new, monkeypatch):
-    page = proofread_course.page
-    monkeypatch.setattr(proofread_course, "page", lambda name: page(name).replace(old, new))
-    assert list(check())
-
-
-def test_lesson_that_the_table_lacks_is_a_fault(monkeypatch):
-    monkeypatch.setattr(course, "LESSONS", course.LESSONS[:-1])
-    assert len(list(proofread_course.of_files())) == 3
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"title": "Another"}, "begins or ends otherwise"),
-        ({"minutes": 1}, "begins or ends otherwise"),
-        ({"needs": "four_points"}, "needs a lesson that comes after it"),
-    ],
-)
-def test_lesson_of_which_the_table_says_something_else_is_a_fault(change, said, monkeypatch):
-    zeroth, first, *rest = course.LESSONS
-    lesson = dataclasses.replace(first, **change)
-    monkeypatch.setattr(course, "LESSONS", [zeroth, lesson, *rest])
-    assert any(said in fault for fault in proofread_course.of_a_lesson(lesson))
 
 
 @pytest.mark.parametrize(

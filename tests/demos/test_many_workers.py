@@ -72,11 +72,6 @@ def weights(state):
     return {name: x for name, x in state.items() if not name.startswith("run.")}
 
 
-def test_equality_of_these_tests_sees_a_bit(alone):
-    assert weights(alone[0]).keys() == weights(alone[4]).keys()
-    assert not same_bits(alone[0], alone[4])
-
-
 def same_bits(first, second):
     return first.keys() == second.keys() and all(first[name].tobytes() == second[name].tobytes() for name in first)
 
@@ -122,6 +117,7 @@ def children(pid):
 
 
 LONG = ["--steps", "200", "--often", "10", "--shards", "4"]  # so that the start makes no difference to the bits
+PATIENCE = "5"  # seconds that a worker waits for the others
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +131,8 @@ def whole(tmp_path_factory):
     ("start", "how", "said"),
     [
         ("here", signal.SIGKILL, r"Worker \d was killed by SIGKILL, so the job has ended. --resume continues"),
-        ("here", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
+        ("here", signal.SIGSTOP, r"Worker \d has waited 5 seconds for the others: .*The job ends. --resume continues"),
         ("mpi", signal.SIGKILL, r"signal 9"),
-        ("mpi", signal.SIGSTOP, r"Worker \d has waited 10 seconds for the others: .*The job ends. --resume continues"),
         (
             "torchrun",
             signal.SIGKILL,
@@ -146,7 +141,7 @@ def whole(tmp_path_factory):
     ],
 )
 def test_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, whole, tmp_path):
-    command = [*STARTERS[start](2), *TINY, *LONG, "--limit", "10", "--out", str(tmp_path)]
+    command = [*STARTERS[start](2), *TINY, *LONG, "--limit", PATIENCE, "--out", str(tmp_path)]
     output = subprocess.PIPE
     job = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=ROOT)
     try:
@@ -166,38 +161,24 @@ def test_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start
     assert same_bits(again, whole)
 
 
-def test_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypatch, capsys):
+def test_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypatch):
     options = [*TINY, "--workers", "1", "--out", str(tmp_path)]
     demo.main([*options, "--steps", "10"])
-    before, calls = load(tmp_path / demo.FILE), []
+    before = load(tmp_path / demo.FILE)
 
     def full(*_):
-        calls.append(1)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(SystemExit, match=r"Step 10 cannot be saved in .*: No space left on device. --resume continues"):
         demo.main([*options, "--steps", "10"])
-    assert len(calls) == 1
     assert same_bits(load(tmp_path / demo.FILE), before)
 
 
-def test_worker_that_fails_ends_the_job(tmp_path):
-    (tmp_path / demo.FILE).write_bytes(b"")
-    code = f"import sys; sys.path.insert(0, {str(DEMO.parent)!r}); import many_workers as demo; "
-    code += "options = demo.parse(sys.argv[1:]); options.resume = True; demo.start_here(options)"
-    command = [sys.executable, "-c", code, *TINY, "--workers", "2", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT)
-    assert done.returncode == 1
-    assert "cannot be read as safetensors" in done.stderr
-    assert re.search(r"Worker \d has failed, so the job has ended. --resume continues", done.stderr)
-
-
-def test_mpi_that_would_hang_when_a_worker_fails_is_refused():
-    environment = {**ENVIRONMENT, "OMPI_COMM_WORLD_SIZE": "4"}
-    done = subprocess.run([sys.executable, str(DEMO)], capture_output=True, text=True, timeout=LIMIT, env=environment)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "mpiexec -n 4 python -m mpi4py demos/many_workers.py" in done.stderr
+def test_mpi_that_would_hang_when_a_worker_fails_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
+    with pytest.raises(SystemExit, match=r"mpiexec -n 4 python -m mpi4py demos/many_workers\.py"):
+        demo.main(["--out", str(tmp_path)])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
