@@ -235,12 +235,12 @@ SECOND: dict[str, Callable[[Callable, list[Any], list[Any]], Sequence[Any]]] = {
     "hvp": lambda f, xs, vs: hvp(f)(*plain(xs), vs),
     "hvp, compiled": lambda f, xs, vs: hvp(compile(f))(*plain(xs), vs),
     "gradient of gradient": lambda f, xs, vs: gradient_of_gradient(f, vs)(*plain(xs)),
-    "gradient of gradient, to Python": lambda f, xs, vs: compile(gradient_of_gradient(f, vs), backend="python")(
-        *plain(xs)
-    ),
-    "gradient of gradient, to NumPy": lambda f, xs, vs: compile(gradient_of_gradient(f, vs), backend="numpy")(
-        *plain(xs)
-    ),
+    **{
+        f"gradient of gradient, to {backend}": lambda f, xs, vs, backend=backend: compile(
+            gradient_of_gradient(f, vs), backend=backend
+        )(*plain(xs))
+        for backend in ("python", "numpy")
+    },
 }
 
 

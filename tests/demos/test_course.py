@@ -1,12 +1,6 @@
-"""The table of lessons; whatever names a lesson agrees with it, which tools/proofread_course.py looks after."""
+"""The table of lessons, from which their heads, feet and links are written."""
 
-import proofread_course
-import pytest
 from proofread_course import course
-
-
-def test_texts_say_of_the_course_what_its_table_says():
-    assert list(proofread_course.faults()) == []
 
 
 def test_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_it(monkeypatch):
@@ -20,15 +14,3 @@ def test_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_it
     )
     assert third.head() == "# 2. The chain rule, by hand\n\n*30 minutes. You need: lessons 1 and 3.*"
     assert course.with_head(third, "# 3. Old\n\n*1 minutes. You need: x.*\n\nmore") == f"{third.head()}\n\nmore"
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("[lesson 4](lessons/04_closures.ipynb), [4. Each operation brings its own way back](04_closures.ipynb)", 0),
-        ("[lesson 3](04_closures.ipynb), [4. Closures](04_closures.ipynb), [it](05_closures.ipynb)", 3),
-        ("lessons 3 and 25, and lesson 26", 1),
-    ],
-)
-def test_link_and_a_number_mean_a_lesson_that_is_there(text, count):
-    assert len(list(proofread_course.of_links(text))) == count
