@@ -25,9 +25,10 @@ sys.addaudithook(refuse)
 from micrograd import Tensor, Value, compile, load, nn, optim, save, viz
 
 a, b = Value(-4.0, label="größe → λ"), Value(2.0, label="b")
-out = compile(lambda a, b: (a * b + b**3).tanh() + a / b)(a, b) * 3
+program = compile(lambda a, b: (a * b + b**3).tanh() + a / b)
+out = program(a, b) * 3
 out.backward()
-print(out.data.hex(), a.grad.hex(), b.grad.hex())
+print(out.data.hex(), a.grad.hex(), b.grad.hex(), program.source)
 page = Path(sys.argv[1])
 page.write_text(viz.draw_dot(out).svg() + viz.player(out).html + viz.animate(out).svg, encoding="utf-8")
 model = nn.Linear(3, 1)

@@ -16,7 +16,7 @@ import pytest
 import tensor_ops_list
 from function_helpers import Cube
 
-from micrograd import Tensor, Value, clip, compile, lazy, no_grad, viz
+from micrograd import Tensor, Value, compile, lazy, no_grad, viz
 from micrograd import functional as F
 from micrograd.command.report import table
 from micrograd.nn import MLP, BatchNorm1d, Dropout, Linear, ReLU, Sequential
@@ -54,11 +54,6 @@ def of_loss(loss: Callable, y: Any, reduction: str, kind: type) -> Graph:
     scores = np.random.default_rng(0).normal(size=(3, 4) if y is CLASSES else 3)
     x = Tensor(scores, requires_grad=True) if kind is Tensor else [Value(x) for x in scores]
     return weighed(loss(x, y, reduction=reduction)), [x] if kind is Tensor else x
-
-
-def of_values(function: Callable) -> Graph:
-    leaves = [Value(x) for x in (0.4, -1.2, 0.7)]
-    return function(leaves) * 1.0, leaves
 
 
 def network() -> Graph:
@@ -145,9 +140,6 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "a compiled function": compiled,
     "lazy": deferred,
     "data that was changed": changed_since,
-    "cross-entropy of Values": lambda: of_values(lambda xs: F.cross_entropy(xs, 1)),
-    "softmax of Values": lambda: of_values(lambda xs: F.softmax(xs)[1]),
-    "clip of a Value": lambda: of_values(lambda xs: clip(xs[0], 0, 1)),
     **{
         f"{loss.__name__} {reduction} of {kind.__name__}s": partial(of_loss, loss, y, reduction, kind)
         for reduction in ("mean", "sum", "none")

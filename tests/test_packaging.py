@@ -64,10 +64,11 @@ def test_wheel_holds_every_file_of_the_package_and_nothing_beside_it(installed, 
     assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"micrograd"}
 
 
-def test_importing_it_loads_scalars_and_its_list_of_names_alone():
+def test_import_loads_scalars_and_the_list_of_names_alone_and_never_numpy():
     code = "import sys, micrograd; print(*sorted(name for name in sys.modules if name.startswith('micrograd')))"
     loaded = {name.split(".")[1] for name in python(code).split()[1:]}
     assert loaded == {"face", "engine", "scalars", "common"}
+    assert python(f"import sys; import {', '.join(BASE)}; print('numpy' in sys.modules)").strip() == "False"
 
 
 def test_wheel_in_a_clean_environment_computes_and_prints_its_page(environment, tmp_path):
@@ -95,8 +96,3 @@ print(micrograd.__file__, micrograd.__version__, importlib.metadata.version("mic
     place, version, metadata = python(code, "-I", "-S", cwd=tmp_path).splitlines()
     assert Path(place) == installed / "micrograd" / "__init__.py"
     assert version == metadata
-
-
-def test_it_imports_where_numpy_cannot_and_loads_none_where_there_is_one():
-    python(f"import sys; sys.modules['numpy'] = None; import {', '.join(BASE)}")
-    assert python(f"import sys; import {', '.join(BASE)}; print('numpy' in sys.modules)").strip() == "False"

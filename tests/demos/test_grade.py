@@ -159,7 +159,7 @@ for number in range(20):
 }
 
 
-def test_what_a_notebook_prints_replaces_overwrites_or_reaches_is_no_answer(graded):
+def test_notebook_that_prints_replaces_overwrites_or_reaches_a_verdict_gets_no_point(graded):
     files = {name: notebook("from check import check", cell) for name, cell in (FORGED | REACHED).items()}
     before = {path: path.read_bytes() for path in (LESSONS / "exercises").iterdir() if path.is_file()}
     rows = graded({f"{name}.ipynb": text for name, text in files.items()}, "--exercises", "4.1,4.2,4.3", "--jobs", "2")

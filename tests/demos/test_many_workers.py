@@ -21,6 +21,7 @@ sys.path.append(str(DEMO.parent))  # as for a script: it imports the demo beside
 demo = demo_module("many_workers")
 
 TINY = ["--width", "8", "--heads", "2", "--batch", "10", "--steps", "20", "--often", "10"]
+LONG = ["--steps", "200", "--often", "10", "--shards", "4"]  # so that the start makes no difference to the bits
 LIMIT = 120  # seconds: a job that hangs fails
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
@@ -63,9 +64,9 @@ def run(command, folder, *arguments):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """What one process learns, cut into no shards and into four."""
-    folder = tmp_path_factory.mktemp("alone")
-    return {shards: run(here(1), folder, "--shards", str(shards))[0] for shards in (0, 4)}
+    """What one process learns, cut into no shards and into four, and in a long run."""
+    words = {"whole": [], "cut": ["--shards", "4"], "long": LONG}
+    return {name: run(here(1), tmp_path_factory.mktemp(name), *words[name])[0] for name in words}
 
 
 def weights(state):
@@ -85,14 +86,14 @@ def test_two_workers_hold_the_same_bits_and_learn_what_one_process_does(start, a
     found, said = run(start(2), tmp_path)
     assert "2 workers, and the same weights on each, bit by bit" in said
     assert "step 20 of 20, saved" in said
-    for name, x in weights(alone[0]).items():
+    for name, x in weights(alone["whole"]).items():
         np.testing.assert_allclose(found[name], x, rtol=0, atol=1e-11, err_msg=name)
 
 
 @pytest.mark.parametrize("workers", [2, 4])
 def test_fixed_number_of_shards_gives_the_same_bits_for_any_number_of_workers(workers, alone, tmp_path):
     found, _ = run(here(workers), tmp_path, "--shards", "4")
-    assert same_bits(found, alone[4])
+    assert same_bits(found, alone["cut"])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -116,14 +117,7 @@ def children(pid):
     return found
 
 
-LONG = ["--steps", "200", "--often", "10", "--shards", "4"]  # so that the start makes no difference to the bits
 PATIENCE = "5"  # seconds that a worker waits for the others
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """What two workers learn that are not disturbed."""
-    return run(here(2), tmp_path_factory.mktemp("whole"), *LONG)[0]
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
@@ -140,7 +134,7 @@ def whole(tmp_path_factory):
         ),
     ],
 )
-def test_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, whole, tmp_path):
+def test_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start, how, said, alone, tmp_path):
     command = [*STARTERS[start](2), *TINY, *LONG, "--limit", PATIENCE, "--out", str(tmp_path)]
     output = subprocess.PIPE
     job = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT, cwd=ROOT)
@@ -158,7 +152,7 @@ def test_worker_that_is_lost_ends_the_job_which_resumes_with_the_same_bits(start
     assert re.search(said, heard), heard
     assert 10 <= load(tmp_path / demo.FILE)["step"] < 200
     again, _ = run(here(2), tmp_path, "--resume")
-    assert same_bits(again, whole)
+    assert same_bits(again, alone["long"])
 
 
 def test_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypatch):

