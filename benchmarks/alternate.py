@@ -36,7 +36,7 @@ def run(work: Work, engines: dict[str, Path | None], rounds: int) -> list[list[s
                     for name in taken:
                         taken[name].append(next(turns[name]))
         measured[collector] = taken
-    return [line.cells(measured[line.collector]) for line in work.lines]
+    return [line.cells(measured[line.collector]) for line in work.lines if line.can_be_had(engines)]
 
 
 @contextmanager

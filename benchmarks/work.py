@@ -1,7 +1,7 @@
 """What a benchmark consists of: the data, the measured part, and the lines of the table that come of it."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -31,13 +31,14 @@ class Line:
     near: float = 1e-9  # how closely the numbers have to agree
     show: Callable[[float], str] = duration
 
+    def can_be_had(self, engines: Collection[str]) -> bool:
+        """True if both are at hand; the table's head tells which engines are not."""
+        return self.ours in engines and (not self.peer or self.peer in engines)
+
     def cells(self, engines: dict[str, list[Turn]]) -> list[str]:
         """The texts of the line, in the order of the table's head."""
-        absent = [name for name in (self.ours, self.peer) if name and name not in engines]
-        ours = [turn[self.figure] for turn in engines.get(self.ours, ())]
-        first = [self.work, self.collector, self.show(median(ours)) if ours else ""]
-        if absent:
-            return [*first, f"{absent[0]} is not at hand", "", "", "", ""]
+        ours = [turn[self.figure] for turn in engines[self.ours]]
+        first = [self.work, self.collector, self.show(median(ours))]
         if not self.peer:
             note = engines[self.ours][0].get("note", {}).get(self.figure, "")
             return [*first, note, *(result_cells(ours, self.goal) if self.goal else [""] * 4)]

@@ -16,7 +16,6 @@ from micrograd import Value
 from micrograd.common.collector import without_collector
 from micrograd.engine import walk
 from micrograd.engine.modes import modes_on
-from micrograd.engine.rows import Row
 from micrograd.scalars.hooks import hooked
 
 # The two kinds of node, for laws that hold for both. The second is looked up when it is used, for it needs NumPy.
@@ -46,12 +45,6 @@ def square(x: Any) -> Any:
 
     out._backward = _backward
     return out
-
-
-def plant(monkeypatch: pytest.MonkeyPatch, row: Row, rule: str, wrong: Callable) -> None:
-    """Put a wrong rule in the place of a row's "to_a" or "to_b"."""
-    monkeypatch.setattr(row, rule, wrong)
-    monkeypatch.setattr(row, "rules", Row(row.name, row.forward, row.to_a, row.to_b).rules)
 
 
 def recorded() -> bool:

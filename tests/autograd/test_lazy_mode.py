@@ -38,7 +38,7 @@ def test_lazy_mode_computes_what_is_asked_for_and_that_once(x):
     z.data, y.data
     assert len(seen) == 1
     assert type(z) is type(y) is type(x)
-    other.data
+    assert "Lazy" not in repr(other)
     assert len(seen) == 2
 
 
@@ -56,21 +56,14 @@ def test_tensor_ops_of_all_sorts():
     assert np.array_equal(grad(y, x)[0], grad(f(x), x)[0])
 
 
-def test_asking_for_a_shape_realizes():
-    with lazy():
-        y = Tensor(A) * 2
-        assert isinstance(y, LazyTensor)
-        assert y.shape == (2,)
-        assert type(y) is Tensor
-
-
 def test_reshape_waits_also_where_a_length_is_left_to_numpy():
     x = Tensor(np.arange(6.0), requires_grad=True)
     with lazy():
         y = (x * 2).reshape(-1, 2)
     assert isinstance(y, LazyTensor)
-    (y * y).sum().backward()
     assert y.shape == (3, 2)
+    assert type(y) is Tensor  # since it was asked for its shape
+    (y * y).sum().backward()
     assert x.grad.tolist() == [8.0 * n for n in range(6)]
 
 
@@ -94,14 +87,6 @@ def test_no_grad_counts_where_the_expression_stands():
         realize(z)
     assert z.requires_grad
     assert not y.requires_grad
-
-
-def test_outside_lazy_mode_all_is_computed_at_once():
-    x = Value(1.0)
-    with lazy():
-        y = x * 2
-    z = y * 3
-    assert type(z) is type(y) is Value
 
 
 def load(x):
@@ -203,19 +188,6 @@ def test_mistake_in_what_is_pending_does_not_stand_in_the_way_of_a_change():
             realize(y)
 
 
-def test_many_changes_beside_many_pending_nodes_take_linear_time():
-    """Each change looks at the readers of one node."""
-    w, xs = Value(1.0), [Value(1.0) for _ in range(1000)]
-    row, seen = counting()
-    with lazy():
-        pending = [row(w) for _ in range(1000)]
-    for x in xs:
-        x.data = 2.0
-    assert not seen
-    w.data = 2.0
-    assert [y.data for y in pending] == [1.0] * 1000
-
-
 def test_computed_node_keeps_nothing_alive():
     x = Value(2.0)
     with lazy():
@@ -242,24 +214,6 @@ def test_pending_node_keeps_data_that_is_assigned_to_it():
     assert (y.data, y.grad, z.data, z.grad) == (7.0, 0, 6.0, 5.0)
 
 
-@pytest.mark.parametrize("x", [Value(2.0), Tensor(A, requires_grad=True)], ids=["value", "tensor"])
-def test_repr_is_that_of_eager_mode(x):
-    with lazy():
-        y = x * 2
-    assert repr(y) == repr(x * 2)
-
-
-def test_operand_that_was_only_looked_at_in_between_does_not_raise():
-    x, nan = Tensor(A, requires_grad=True), Value(np.nan)
-    shared, kept = x.detach(), x * x
-    with lazy():
-        y, z = x * 2, nan * 2
-    assert x.data.tolist() == shared.tolist()
-    assert y.tolist() == [2, 4]
-    assert np.isnan(z.data)
-    assert kept.requires_grad
-
-
 class Twice(nn.Module):
     def __call__(self, x):
         return {"sum": [x + x], "same": x}
@@ -278,17 +232,6 @@ def test_modules_result_is_tagged_without_being_computed(x):
     assert nodes[0]._made_by == (module, (nodes[2],))
     assert nodes[1]._made_by[:-1] == (net,)
     assert not nodes[2]._made_by
-
-
-def test_network_of_neurons_is_tagged_as_in_eager_mode_and_not_computed():
-    model, x = nn.MLP(2, [2, 1]), [Value(1.0), Value(-2.0)]
-    with lazy():
-        y = model(x)
-    assert isinstance(y, LazyValue)
-    expected = model(x)
-    assert y.data == expected.data
-    assert y._made_by[:-1] == expected._made_by[:-1]
-    assert [h._made_by[:-1] for h in y._made_by[-1]] == [h._made_by[:-1] for h in expected._made_by[-1]]
 
 
 @pytest.mark.parametrize("x", [2.0, np.array([1.0, 2.0])])
@@ -331,11 +274,3 @@ def test_pending_nodes_of_one_thread_are_computed_by_another_that_needs_them():
     for thread in threads:
         thread.join(5)
     assert sorted(found) == [3.0, 4.0]
-
-
-def test_name_that_no_value_has_computes_nothing():
-    with lazy():
-        y = Value(2.0) * 3
-    with pytest.raises(AttributeError, match="'LazyValue' object has no attribute 'missing'"):
-        _ = y.missing
-    assert isinstance(y, LazyValue)

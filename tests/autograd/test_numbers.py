@@ -2,14 +2,13 @@
 
 import math
 import operator
-import threading
 import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 
-from micrograd import Value, enable_grad, gradient, lazy, no_grad
+from micrograd import Value, enable_grad, no_grad
 from micrograd.tensor import Tensor
 
 MAKE = {
@@ -63,12 +62,6 @@ def test_number_inside_no_grad_does_not_warn(make, use):
         float(make())
 
 
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
-@pytest.mark.parametrize("x", [Value(2.0, requires_grad=False), Tensor(2.0)], ids=["Value", "Tensor"])
-def test_constants_number_does_not_warn(use, x):
-    use(x)
-
-
 @kinds
 @pytest.mark.parametrize("use", PLAIN_USES.values(), ids=PLAIN_USES)
 def test_showing_or_comparing_a_node_does_not_warn(make, use):
@@ -84,31 +77,3 @@ def test_warning_comes_once_a_line_and_names_the_users():
         int(x), math.exp(x)
     assert {warning.filename for warning in found} == {__file__}
     assert len({warning.lineno for warning in found}) == len(found) == 2
-
-
-def test_pending_number_warns_as_a_computed_one():
-    with lazy():
-        y = Value(2.0) * 3
-    with pytest.warns(UserWarning, match="no gradient"):
-        assert float(y) == 6.0
-
-
-@pytest.mark.parametrize("x", [2.0, np.array(2.0)], ids=["Value", "Tensor"])
-def test_float_in_another_thread_of_a_transform_warns(x):
-    """The thread does not know of the transform, in which it would raise."""
-    seen = []
-
-    def f(x):
-        thread = threading.Thread(target=lambda: seen.append(math.exp(x)))
-        thread.start()
-        thread.join()
-        return x * seen[0]
-
-    with pytest.warns(UserWarning, match="no gradient"):
-        gradient(f)(x)
-
-
-@pytest.mark.parametrize("use", [float, math.exp, partial(operator.mod, "%f")])
-def test_float_inside_a_transform_raises(use):
-    with pytest.raises(TypeError, match=r"float\(\) of a node would lose its derivative"):
-        gradient(lambda x: x * use(x))(2.0)

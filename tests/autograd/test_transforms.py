@@ -6,7 +6,6 @@ import pytest
 from micrograd import Value, compile, no_grad
 from micrograd.autograd.transforms import gradient, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from micrograd.functional import cross_entropy
-from micrograd.nn import MLP
 from micrograd.tensor import Tensor
 
 A = np.array([1.0, 2.0, 3.0])
@@ -18,15 +17,6 @@ def cube(x):
 
 
 # ---- kinds
-
-
-def test_dtype_is_kept():
-    x = A.astype(np.float32)
-    value, g = value_and_grad(lambda x: x * 2.0)(x)
-    assert value.dtype == g.dtype == np.float32
-    value, (_, gy) = value_and_grad(lambda x, y: x * y)(x, 2.0)
-    assert value.dtype == np.float32
-    assert gy == 6.0
 
 
 def told(x):
@@ -106,29 +96,12 @@ def test_results_have_the_numbers_the_form_and_the_kind_of_the_arguments(call, e
     assert told(call()) == expected
 
 
-def test_jacobian_has_the_results_axes_first():
-    assert jacobian(lambda x: x.T @ x)(M).shape == (3, 3, 2, 3)
-
-
-def test_fn_sees_floats_as_values_and_arrays_as_tensors():
-    seen = []
-    gradient(lambda x: seen.append(type(x)) or x * 1)(2.0)
-    gradient(lambda x: seen.append(type(x)) or x * 1)(A)
-    assert seen == [Value, Tensor]
-
-
 def test_transforms_change_no_argument_and_leave_no_grad():
     x, t = Value(2.0), Tensor(A, requires_grad=True)
     gradient(cube)(x)
     gradient(cube)(t)
     assert x.grad == 0
     assert t.grad is None
-
-
-def test_parameters_that_fn_closes_over_collect_nothing():
-    w = Value(3.0)
-    assert gradient(lambda x: w * x)(2.0).data == 3.0
-    assert w.grad == 0
 
 
 # ---- what is differentiated
@@ -142,41 +115,7 @@ def test_transforms_pass_on_what_is_no_float():
     assert gradient(f)(A, 2, "name", np.array([0, 0, 2]), True).tolist() == [4.0, 0.0, 6.0]
 
 
-@pytest.mark.parametrize("f", [cube, compile(cube)])
-def test_transforms_raise_where_nothing_is_to_be_differentiated(f):
-    with pytest.raises(TypeError, match=r"no argument is a float, a float array or a node; found int: write 2\.0"):
-        gradient(f)(2)
-    with pytest.raises(TypeError, match="found none at all"):
-        gradient(lambda: 1.0)()
-
-
-def test_node_in_the_place_of_a_function_raises():
-    with pytest.raises(TypeError, match="found Value where a function is needed"):
-        gradient(Value(1.0))(2.0)
-
-
-@pytest.mark.parametrize("result", ["text", None, {1.0}])
-def test_result_that_is_no_node_raises(result):
-    with pytest.raises(TypeError, match="a function to differentiate returns Values or Tensors"):
-        gradient(lambda x: result)(2.0)
-
-
 # ---- several elements
-
-
-def test_result_of_many_elements_is_seeded_with_ones():
-    x, y = np.random.default_rng(0).standard_normal((2, 5, 10, 5))
-    value, (gx, gy) = value_and_grad(lambda x, y: x + y)(x, y)
-    assert (value == x + y).all()
-    assert gx.shape == gy.shape == (5, 10, 5)
-    assert (gx == 1).all()
-    assert (gy == 1).all()
-
-
-def test_gradients_are_arrays_of_their_own():
-    gx, gy = gradient(lambda x, y: x + y)(A, A)
-    gx += 1
-    assert gy.tolist() == [1.0, 1.0, 1.0]
 
 
 # ---- composing
@@ -200,22 +139,6 @@ def test_inside_no_grad_gradients_are_constants():
     assert not value.requires_grad
 
 
-def test_graph_that_fn_closes_over_is_not_let_go():
-    w = Tensor(A, requires_grad=True)
-    h = w * 2
-    assert gradient(lambda x: (h * x).sum())(A).tolist() == [2.0, 4.0, 6.0]
-    h.sum().backward()
-    assert w.grad.tolist() == [2.0, 2.0, 2.0]
-
-
-def test_network_of_values_is_a_function():
-    net = MLP(2, [3, 1])
-    x = [Value(0.5), Value(-1.0)]
-    net(x).backward()
-    with no_grad():
-        assert gradient(net)([0.5, -1.0]) == [v.grad for v in x]
-
-
 # ---- jacobian, hessian, hvp, vjp
 
 
@@ -225,11 +148,6 @@ def test_jacobian_of_tensors_is_a_tensor_that_can_be_differentiated():
     assert isinstance(j, Tensor)
     j.sum().backward()
     assert x.grad.tolist() == [6.0, 12.0, 18.0]
-
-
-def test_empty_result_has_no_jacobian():
-    with pytest.raises(ValueError, match="has no elements"):
-        jacobian(lambda x: x[3:])(A)
 
 
 def test_hvp_is_the_hessian_times_v():
@@ -250,15 +168,28 @@ def test_vjp_takes_gradients_back_as_often_as_one_likes():
     assert back([1.0, 10.0]) == [2.0, 30.0]
 
 
-def test_tangent_none_of_a_float_is_refused():
-    with pytest.raises(TypeError, match="found None as the tangent of a float, an array or a node: write zeros"):
-        jvp(lambda x, y: x * y, (2.0, 3.0), (None, 1.0))
+REFUSED = {
+    "an integer": (lambda: gradient(cube)(2), TypeError, r"float, a float array or a node; found int: write 2\.0"),
+    "an integer, compiled": (lambda: gradient(compile(cube))(2), TypeError, r"found int: write 2\.0"),
+    "no argument": (lambda: gradient(lambda: 1.0)(), TypeError, "found none at all"),
+    "a node for a function": (lambda: gradient(Value(1.0))(2.0), TypeError, "found Value where a function is needed"),
+    "a text for a result": (lambda: gradient(lambda x: "text")(2.0), TypeError, "returns Values or Tensors"),
+    "None for a result": (lambda: gradient(lambda x: None)(2.0), TypeError, "returns Values or Tensors"),
+    "argnum of an integer": (lambda: gradient(pow, argnum=1)(2.0, 3), TypeError, r"found 3: write 2\.0"),
+    "argnum too great": (lambda: gradient(pow, argnum=2)(2.0, 3), IndexError, "2 for 2 pos"),
+    "jacobian of nothing": (lambda: jacobian(lambda x: x[3:])(A), ValueError, "has no elements"),
+    "jvp without tuples": (lambda: jvp(cube, 2.0, (1.0,)), TypeError, "a tuple of arguments and one of tangents"),
+    "too many tangents": (lambda: jvp(cube, (2.0,), (1.0, 2.0)), ValueError, "found 2 tangents for 1 arguments"),
+    "a tangent's shape": (lambda: jvp(cube, (A,), (np.ones(2),)), ValueError, r"have a gradient of shape \(2,\)"),
+    "no tangent": (lambda: jvp(pow, (2.0, 3.0), (None, 1.0)), TypeError, "None as the tangent of .*: write zeros"),
+    "too few gradients": (lambda: vjp(lambda x: [x, x], 2.0)[1](1.0), ValueError, "1 gradients for 2 outputs"),
+    "a gradient's shape": (lambda: vjp(cube, A)[1](np.ones(2)), ValueError, r"have a gradient of shape \(2,\)"),
+    "no gradient": (lambda: vjp(cube, 2.0)[1](None), TypeError, "None as the gradient of an output: write zeros"),
+    "hvp without v": (lambda: hvp(cube)(2.0, None), TypeError, "None as the gradient of an output: write zeros"),
+}
 
 
-def test_vjp_with_the_wrong_number_or_shape_of_gradients_raises():
-    _, back = vjp(lambda x: [x, x], 2.0)
-    with pytest.raises(ValueError, match="found 1 gradients for 2 outputs"):
-        back(1.0)
-    _, back = vjp(lambda x: x * 2, A)
-    with pytest.raises(ValueError, match=r"cannot have a gradient of shape \(2,\)"):
-        back(np.ones(2))
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED.values(), ids=REFUSED)
+def test_transforms_refuse_what_they_cannot_do(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -11,7 +11,7 @@ from drawn_graphs import arrays, attention, expression, gpt, network, neuron
 from selenium.webdriver.common.action_chains import ActionChains
 
 from micrograd import Value
-from micrograd.nn import MLP
+from micrograd.nn import MLP, Neuron
 from micrograd.viz import player
 
 from .test_player import CROWDED, READY, at_each_step, card, in_frame, notebook, pick, step
@@ -431,3 +431,18 @@ def test_on_a_phone_the_steps_are_buttons_and_the_graph_is_first(page):
     ) == [True, True]
     assert page.run("return document.documentElement.scrollWidth") == 390
     assert page.axe() == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 700), (360, 640)])
+def test_map_on_a_low_phone_takes_no_room_from_the_graph_and_each_move_is_a_line(page, width, height):
+    graph = Neuron(2)([Value(1.0, label="x0"), Value(-2.0, label="x1")])
+    page.open(player(graph).html, width, height, reduced_motion=True, fragment="place=end")
+    cut, under, starts = page.run(
+        "const box = e => e.getBoundingClientRect(), all = s => [...document.querySelectorAll(s)].map(box);"
+        "const room = box(document.getElementById('scroll')), map = box(document.getElementById('map'));"
+        "return [all('.card .body').filter(b => b.top < room.top || b.bottom > room.bottom).length,"
+        " map.top >= room.bottom && map.width > 0, all('#why .math .token').map(b => b.left)]"
+    )
+    assert (cut, under) == (0, True)
+    assert len(starts) == 4
+    assert len(set(starts)) == 1

@@ -12,16 +12,13 @@ import pytest
 from compile_helpers import NO_JAX
 
 import micrograd
-from micrograd import Tensor, Value
+from micrograd import Value
 
 
 @NO_JAX
-def test_results_of_jax_are_the_users_to_change_and_its_source_is_shown():
-    x = Tensor(np.ones(3), requires_grad=True)
-    f = micrograd.compile(lambda: (x * x).sum(), backend="jax")
-    f().backward()
-    x.grad += 1
-    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+def test_source_of_jax_is_its_own_notation():
+    f = micrograd.compile(lambda x: (x * x).sum(), backend="jax")
+    f(np.ones(3))
     assert "f64[3]" in f.source
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import stat
@@ -17,11 +16,10 @@ import pytest
 from compile_helpers import IN_C, same
 
 import micrograd
-from micrograd import Tensor, Value, nn
+from micrograd import Value, nn
 from micrograd.compiler.backends import c, libraries
 from micrograd.compiler.graph import Graph
 from micrograd.compiler.lowered import Lowered, Read
-from micrograd.optim import Adam
 
 
 def needs_compiler(test: Any) -> Any:
@@ -29,18 +27,6 @@ def needs_compiler(test: Any) -> Any:
     for mark in IN_C:
         test = mark(test)
     return test
-
-
-@needs_compiler
-@pytest.mark.parametrize("wrong", [3, -4])
-def test_index_out_of_bounds_is_an_error_in_c_and_updates_nothing(wrong: int):
-    w = Tensor(np.arange(3.0), requires_grad=True)
-    step = micrograd.compile(lambda i: (w[i] ** 2).sum(), update=Adam([w]), backend="c")
-    step(np.array([0, -1]))
-    before = w.data.copy()
-    with pytest.raises(IndexError, match=f"{wrong}.* out of bounds for an axis of 3"):
-        step(np.array([0, wrong]))
-    np.testing.assert_array_equal(w.data, before)
 
 
 @needs_compiler
@@ -72,14 +58,6 @@ def test_programs_that_differ_in_the_numbers_of_constants_have_one_source():
     same([y.data for y in g(x)], [x * (numbers + 1), x + (numbers + 1)])
     assert f.source == g.source
     assert "k2" not in f.source
-
-
-@needs_compiler
-def test_results_of_c_are_the_users_to_change():
-    f = micrograd.compile(lambda x: x * 2, backend="c")
-    first = f(np.ones(3)).data
-    second = f(np.zeros(3)).data
-    assert (first.tolist(), second.tolist()) == ([2.0] * 3, [0.0] * 3)
 
 
 @needs_compiler
@@ -125,29 +103,17 @@ def test_compiler_that_fails_shows_its_first_line_and_the_source(cache: Path):
     assert Path(str(caught.value).split("The source is ")[1]).read_text() == "this is no C;"
 
 
-@needs_compiler
-def test_compiler_of_the_package_ziglang_runs_where_there_is_no_other(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_compiler_of_the_package_ziglang_is_found_where_there_is_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Stands for it: a package of that name, whose `cc` is the compiler here."""
-    package = tmp_path / "packages" / "ziglang"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "__main__.py").write_text(
-        "import subprocess, sys\n"
-        "assert sys.argv[1] == 'cc'\n"
-        f"sys.exit(subprocess.call([*{libraries.compiler()!r}, *sys.argv[2:]]))\n"
-    )
-    monkeypatch.syspath_prepend(package.parent)
-    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    (tmp_path / "ziglang").mkdir()
+    (tmp_path / "ziglang" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(libraries.shutil, "which", lambda _: None)
-    libraries._found.cache_clear()
     monkeypatch.delenv("CC", raising=False)
+    libraries._found.cache_clear()
     try:
         assert libraries.compiler() == [sys.executable, "-m", "ziglang", "cc"]
-        f = micrograd.compile(lambda x: (x.exp() * 3).sum(), backend="c")
-        assert f(np.zeros(4)).data == 12.0
-        assert [*cache.glob("*.so")]
     finally:
         libraries._found.cache_clear()
 
@@ -187,16 +153,6 @@ def test_library_is_compiled_once_for_its_source_and_flags(cache: Path):
 
 
 @needs_compiler
-def test_damaged_library_is_not_loaded(cache: Path):
-    libraries.compiled(SOURCE, ("-O0",))
-    (library,) = cache.glob("*.so")
-    half = library.read_bytes()[:100]
-    library.unlink()  # this process has the file in memory, and would die at its end if it were cut
-    library.write_bytes(half)
-    assert libraries.cached(SOURCE, ("-O0",)) is None
-
-
-@needs_compiler
 def test_cache_that_others_may_write_to_is_not_used(cache: Path):
     cache.mkdir()
     cache.chmod(0o777)
@@ -212,26 +168,14 @@ def test_cache_that_cannot_be_written_gives_way_to_a_temporary_one(tmp_path: Pat
 
 
 @needs_compiler
-def test_full_cache_gives_way_to_a_temporary_folder(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    replace = os.replace
-
-    def full(source: Any, target: Any) -> None:
-        if str(target).startswith(str(cache)):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        replace(source, target)
-
-    monkeypatch.setattr(libraries.os, "replace", full)
-    assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
-    assert not [*cache.glob("*.so")]
-
-
-@needs_compiler
-def test_source_that_was_changed_is_compiled_again_from_what_it_was(cache: Path):
+def test_library_that_is_damaged_is_compiled_again_from_the_source_as_it_was(cache: Path):
     libraries.compiled(SOURCE, ("-O0",))
-    (source,) = cache.glob("*.c")
+    (source,), (library,) = cache.glob("*.c"), cache.glob("*.so")
+    half = library.read_bytes()[:100]
+    library.unlink()  # this process has the file in memory, and would die at its end if it were cut
+    library.write_bytes(half)
     source.write_text(SOURCE.replace("7", "8"))
-    for library in cache.glob("*.so"):
-        library.unlink()
+    assert libraries.cached(SOURCE, ("-O0",)) is None
     assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
     assert source.read_text() == SOURCE
 

@@ -15,36 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import BACKENDS
+from compile_helpers import BACKENDS, JAX, C
 from engine_helpers import at_once
 
 import micrograd
 from micrograd import Tensor, Value, grad, gradient, nn, value_and_grad
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Written as before
-
-
-def test_hooks_see_the_gradient_of_a_compiled_loss():
-    w = Value(2.0)
-    handle = w.register_hook(lambda g: g * 10)
-    micrograd.compile(lambda x: w * x)(3.0).backward()
-    handle.remove()
-    assert w.grad == 30.0
-
-
-def test_inputs_alone_get_their_gradient():
-    v, w = Value(2.0), Value(3.0)
-    micrograd.compile(lambda: v * w)().backward(inputs=[v])
-    assert (v.grad, w.grad) == (3.0, 0)
-
-
-def test_second_pass_over_a_compiled_value_adds_again():
-    w = Value(2.0)
-    out = micrograd.compile(lambda: w * 3)()
-    out.backward()
-    out.backward(10.0)
-    assert w.grad == 33.0
 
 
 def test_memory_does_not_grow_with_the_calls():
@@ -61,10 +36,6 @@ def test_memory_does_not_grow_with_the_calls():
     assert steps(200) - before < 50
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Many scalars
-
-
 @pytest.mark.parametrize("w", [Value(2.0), Tensor([2.0], requires_grad=True)], ids=["value", "tensor"])
 def test_parameter_that_is_detached_is_read_at_each_call(w: Any):
     x = 3.0 if isinstance(w, Value) else np.array([3.0])
@@ -72,10 +43,6 @@ def test_parameter_that_is_detached_is_read_at_each_call(w: Any):
     assert f(x).item() == 6.0
     w.data = w.data * 5
     assert f(x).item() == 30.0
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Threads, memory
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -95,19 +62,9 @@ def test_source_is_the_program_that_one_would_write_by_hand():
     )  # fmt: skip
 
 
-def test_source_before_the_first_call_says_what_to_do():
-    with pytest.raises(RuntimeError, match="call the function once"):
-        _ = micrograd.compile(lambda x: x).source
-
-
 def test_numbers_beside_arrays_keep_the_dtype_of_these():
     f = micrograd.compile(lambda x, k: x * k)
     assert [f(np.ones(2, dtype), 2.0).dtype for dtype in (np.float32, np.float64)] == [np.float32, np.float64]
-
-
-def test_nan_in_the_backward_of_a_compiled_call_is_found():
-    with micrograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"produced a nan.*test_compile.py:\d+"):
-        micrograd.compile(lambda x: x * x.log())(Value(0.0)).backward()
 
 
 class Pair:
@@ -135,20 +92,13 @@ def test_result_that_would_hide_a_node_of_the_trace_is_refused(of: Callable):
         micrograd.compile(lambda x: [x, of(x * 2)])(2.0)
 
 
-def test_program_prints_as_a_page_that_says_all():
-    w = micrograd.Tensor(np.ones((3, 4)), requires_grad=True)
+def test_program_prints_its_gradients_and_where_it_reads_what_a_dict_holds():
+    w = Tensor(np.ones((3, 4)), requires_grad=True)
     f = micrograd.compile(lambda x, d: (x @ w[:, :2]).relu().mean() * d["scale"])
     f(np.ones((2, 3)), {"scale": 2})
     lines = str(f.lowered).splitlines()
-    assert lines[:4] == [
-        "reads",
-        "    p0: float64[3, 4] = leaves[0]",
-        "    x: float64[2, 3] = x",
-        "    d_0: float64[] = d['scale'], as an array",
-    ]
-    assert "    t2: float64[2, 2] = matmul(x, t1)" in lines
-    assert lines[-2] == "gradients"
-    assert lines[-1].startswith("    p0: t")
+    assert "    d_0: float64[] = d['scale'], as an array" in lines
+    assert lines[-2:] == ["gradients", f"    p0: {lines[-1].split()[-1]}"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -176,31 +126,23 @@ def test_output_may_be_a_constant_beside_an_array():
     assert (out.data, constant.data, constant.requires_grad, w.grad) == (45.0, 10.0, False, 30.0)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Layers, losses, training
-
-
-def test_gradient_of_an_array_without_axes_is_an_array():
-    x = Tensor(np.float32(3), requires_grad=True)
-    micrograd.compile(lambda x: x * x)(x).backward()
-    assert isinstance(x.grad, np.ndarray)
-    assert (x.grad, x.grad.dtype) == (6, np.float32)
-
-
 @pytest.mark.parametrize("x", [Value(3.0), Tensor([3.0], requires_grad=True)], ids=["value", "tensor"])
 def test_result_can_be_shown(x: Any):
     assert "<html" in micrograd.compile(lambda x: x * x)(x).show().html
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Buffers
+# Memory and threads
 
 
-def test_results_share_no_memory_with_each_other_or_with_arguments():
+@pytest.mark.parametrize("backend", ["auto", C, JAX])
+def test_results_are_the_users_to_change(backend: str):
+    """They share no memory with each other, with those of another call, or with arguments and parameters."""
     w, x = Tensor(np.ones(3), requires_grad=True), np.ones(3)
-    f = micrograd.compile(lambda x: [x, x, x * w, (x * w).reshape(3, 1), w, x + 1])
-    arrays = [x, w.detach().data, *(out.detach().data for out in f(x))]
+    f = micrograd.compile(lambda x: [x, x, x * w, (x * w).reshape(3, 1), w, x + 1], backend=backend)
+    arrays = [x, w.detach().data, *(out.detach().data for _ in range(2) for out in f(x))]
     assert [(i, j) for i, a in enumerate(arrays) for j, b in enumerate(arrays[:i]) if np.shares_memory(a, b)] == []
+    assert all(a.flags.writeable for a in arrays)
 
 
 def test_argument_is_never_written_to():
@@ -240,23 +182,6 @@ def test_threads_may_trace_one_compiled_function_at_once():
     assert (found, f.cache_info().misses, len(traces)) == ([6.0] * 8, 1, 1)
 
 
-def test_graph_that_was_walked_is_let_go_unless_it_is_retained():
-    w = Tensor([1.0, 2.0], requires_grad=True)
-    loss = micrograd.compile(lambda x: (w * x).sum())(np.ones(2))
-    loss.backward(retain_graph=True)
-    loss.backward()
-    with pytest.raises(RuntimeError, match="was released"):
-        loss.backward()
-    assert w.grad.tolist() == [2.0, 2.0]
-
-
-def test_second_pass_over_one_element_of_another_shape_is_summed():
-    w = Tensor([1.0, 2.0, 3.0], requires_grad=True)
-    out = micrograd.compile(lambda x: (w * x).sum().reshape(1, 1, 1))(np.array([1.0, 10.0, 100.0]))
-    (out * 2).sum().backward()
-    assert w.grad.tolist() == [2.0, 20.0, 200.0]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # What compile itself refuses
 
@@ -274,9 +199,3 @@ def test_second_pass_over_one_element_of_another_shape_is_summed():
 def test_settings_that_compile_cannot_use_are_refused(fn: Any, settings: Any, kind: type[Exception], message: str):
     with pytest.raises(kind, match=message):
         micrograd.compile(fn, **settings)
-
-
-def test_node_of_the_trace_is_formatted_as_it_is_shown():
-    seen: list[str] = []
-    assert micrograd.compile(lambda x: [seen.append(f"{x}"), x * 2][1])(2.0).data == 4.0
-    assert "Value" in seen[0]

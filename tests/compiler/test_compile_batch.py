@@ -23,19 +23,6 @@ def test_program_is_as_long_for_many_samples_as_for_few():
     assert f.source.count("\n") == lines
 
 
-def test_gradient_of_a_batched_function_is_one_for_each_sample():
-    f = gradient(micrograd.compile(lambda x, w: w * x * x, batch=True))
-    of_x, of_w = f(np.array([1.0, 2.0, 3.0]), 10.0)
-    np.testing.assert_array_equal(of_x, [20.0, 40.0, 60.0])
-    np.testing.assert_array_equal(of_w, [1.0, 4.0, 9.0])
-
-
-def test_division_of_numbers_by_zero_gives_inf_in_a_batch_too():
-    w = Value(0.0)
-    out = micrograd.compile(lambda x: x + 1 / w, batch=True)(np.zeros(2))
-    assert out.data.tolist() == [np.inf, np.inf]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Matrices recovered
 
@@ -66,20 +53,9 @@ def attention(x: Any) -> Any:
     return [dot(row, [r[0] for r in x]) / sum(row) for row in shares]
 
 
-def of_weights_alone(x: Any) -> Any:
-    """A table of what is the same for all samples, and a part that is not."""
-    products = [dot(v, w) for v in WEIGHTS for w in WEIGHTS[::-1]]
-    return [dot(products[:6], x[0]) + products[0] * products[15]]
-
-
 def times_numbers(x: Any) -> Any:
     """A matrix of numbers."""
     return [dot(c, row) * w[0] for row in x for c, w in zip(NUMBERS, WEIGHTS, strict=True)]
-
-
-def halves(x: Any) -> Any:
-    """Weights with a number of their own in each place."""
-    return [dot([0.5 * i * v for i, v in enumerate(w)], x[1]) for w in WEIGHTS]
 
 
 def mixed(x: Any) -> Any:
@@ -93,7 +69,7 @@ def some_alike(x: Any) -> Any:
     return [WEIGHTS[0][0] * 2, x[0][0] * WEIGHTS[0][1], 3.0 + 0 * WEIGHTS[0][0].detach()]
 
 
-FUNCTIONS = [layer, rows_of_a_sample, attention, of_weights_alone, times_numbers, halves, mixed, some_alike]
+FUNCTIONS = [layer, rows_of_a_sample, attention, times_numbers, mixed, some_alike]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -173,9 +149,7 @@ def test_batched_function_inside_of_a_compiled_one_raises():
         micrograd.compile(lambda x: inner(x))(np.ones(3))
 
 
-@pytest.mark.parametrize(
-    "constant", [3, 3.0, np.float64(3.0), np.float32(3.0), np.int64(3), Value(3.0, requires_grad=False)]
-)
+@pytest.mark.parametrize("constant", [3, np.float32(3.0), Value(3.0, requires_grad=False)])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, backend: str):
     x = np.arange(4.0)
@@ -184,12 +158,8 @@ def test_result_that_is_the_same_for_all_samples_is_one_of_each(constant: Any, b
     assert [t.data.tolist() for t in (alone, a, b)] == [[3.0] * 4, [0.0, 2.0, 4.0, 6.0], [3.0] * 4]
 
 
-@pytest.mark.parametrize("length", [1, 40])
-def test_slope_that_is_the_same_for_all_samples_is_one_number(length):
-    def f(x: Any, y: Any) -> Any:
-        return sum((x + i).floor() for i in range(length)) + y.sin()
-
-    found = micrograd.compile(gradient(f), batch=True)(POINTS[:, 0], POINTS[:, 1])
+def test_slope_that_is_the_same_for_all_samples_is_one_number():
+    found = micrograd.compile(gradient(lambda x, y: x.floor() + y.sin()), batch=True)(POINTS[:, 0], POINTS[:, 1])
     np.testing.assert_allclose([x.data for x in found], [[0.0] * 3, np.cos(POINTS[:, 1])], rtol=1e-12)
 
 

@@ -40,14 +40,8 @@ class Steep(Line):
         return super().forward(x) * 100
 
 
-class Steeper(Line):
-    @micrograd.compile
-    def forward(self, x: Any) -> Any:
-        return super().forward(x) * 1000
-
-
-class Both:
-    """Compiled methods of two objects, with one name of a function."""
+class Outer:
+    """A compiled method that calls one of that name of another object."""
 
     def __init__(self) -> None:
         self.inner, self.w = Line(), Value(5.0)
@@ -55,9 +49,6 @@ class Both:
     @micrograd.compile
     def forward(self, x: Any) -> Any:
         return self.inner.forward(x) * self.w
-
-    again = forward
-    other = micrograd.compile(Line.triple.fn)
 
 
 class Shared:
@@ -92,19 +83,14 @@ class Holder:
 
 FORMS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], float]] = {
     "an override that calls its base's": (Steep, lambda x: x.forward(1.0), 200.0),
-    "a compiled override of it": (Steeper, lambda x: x.forward(1.0), 2000.0),
     "an override, by __call__": (Steep, lambda x: x(1.0), 200.0),
     "a lambda": (Line, lambda x: x.double(1.0), 4.0),
     "another lambda of the class": (Line, lambda x: x.triple(1.0), 6.0),
     "a partial method": (Line, lambda x: x.sixfold(), 12.0),
-    "a method that calls another object's": (Both, lambda x: x.forward(1.0), 10.0),
-    "the method by another name": (Both, lambda x: x.again(1.0), 10.0),
-    "another class's method": (Both, lambda x: x.other(1.0), 15.0),
+    "a method that calls another object's": (Outer, lambda x: x.forward(1.0), 10.0),
     "a class method": (lambda: Shared, lambda x: x.of_class(1.0), 3.0),
-    "a class method by an object": (Shared, lambda x: x.of_class(1.0), 3.0),
     "a class method of an heir": (lambda: Heir, lambda x: x.of_class(1.0), 4.0),
     "a static method": (lambda: Heir, lambda x: x.of_nothing(1.0), 3.0),
-    "a static method by an object": (Heir, lambda x: x.of_nothing(1.0), 3.0),
     "a property": (Shared, lambda x: x.squared, 9.0),
     "a method, called by its class": (Line, lambda x: Line.forward(x, 1.0), 2.0),
     "a partial function": (Holder, lambda x: x.scaled(2.0), 6.0),
@@ -147,13 +133,6 @@ def test_compiled_method_stores_nothing_under_its_name():
     assert [name for name in vars(line) if name[0] != "_"] == ["w"]
 
 
-def test_method_that_is_replaced_in_its_class_is_found(monkeypatch: pytest.MonkeyPatch):
-    line = Line()
-    assert line.forward(1.0).data == 2.0
-    monkeypatch.setattr(Line, "forward", micrograd.compile(lambda self, x: self.w * x * 7))
-    assert line.forward(1.0).data == 14.0
-
-
 class Slotted:
     __slots__ = ("w",)
     __hash__ = None  # type: ignore[assignment]
@@ -169,41 +148,29 @@ class Slotted:
         return self.w * x
 
 
-class Unhashable(Slotted):
-    pass
-
-
-@pytest.mark.parametrize("kind", [Slotted, Unhashable])
-def test_objects_with_slots_or_without_a_hash_have_their_own_programs(kind: Any):
-    objects = [kind(float(i)) for i in range(3)]
+def test_objects_with_slots_and_without_a_hash_have_their_own_programs():
+    objects = [Slotted(float(i)) for i in range(3)]
     for _ in range(2):
         assert [x.forward(1.0).data for x in objects] == [0.0, 1.0, 2.0]
     assert objects[2].forward.cache_info()[:2] == (1, 1)
 
 
-def test_module_may_have_its_call_or_its_forward_compiled():
-    class ByCall(nn.Module):
+def test_module_may_have_its_forward_compiled():
+    class Model(nn.Module):
         def __init__(self) -> None:
             self.line = nn.Neuron(1, nonlin=False)
-
-        @micrograd.compile
-        def __call__(self, x: Any) -> Any:
-            return self.line([x])
-
-    class ByForward(ByCall):
-        __call__ = nn.Module.__call__
 
         @micrograd.compile
         def forward(self, x: Any) -> Any:
             return self.line([x])
 
-    for model in (ByCall(), ByForward()):
-        wanted = model.line([2.0]).data
-        assert [model(2.0).data for _ in range(3)] == [wanted] * 3
-        twin = copy.deepcopy(model)
-        twin.line.b.data += 1.0
-        assert abs(twin(2.0).data - wanted - 1.0) < 1e-12
-        assert list(model.state_dict()) == list(twin.state_dict())
+    model = Model()
+    wanted = model.line([2.0]).data
+    assert [model(2.0).data for _ in range(3)] == [wanted] * 3
+    twin = copy.deepcopy(model)
+    twin.line.b.data += 1.0
+    assert twin(2.0).data == pytest.approx(wanted + 1.0)
+    assert list(model.state_dict()) == list(twin.state_dict())
 
 
 def test_object_with_compiled_methods_is_released():
@@ -230,18 +197,13 @@ class Scaled:
         return self.w * self.numbers[0] * x
 
 
-class ScaledSlots:
-    __slots__ = ()
-    numbers, w, at, step = Scaled.numbers, Scaled.w, Scaled.__dict__["at"], Scaled.__dict__["step"]
-
-
 @pytest.mark.parametrize("name", ["at", "step"])
 def test_retrace_of_a_method_is_that_of_each_object(name: str):
-    objects, method = [Scaled(), Scaled(), ScaledSlots()], getattr(Scaled, name)
+    objects, method = [Scaled(), Scaled()], getattr(Scaled, name)
     for k in (1.0, 3.0):
         Scaled.numbers[:] = [k]
         method.retrace()
-        assert [getattr(x, name)(5.0).data for x in objects] == [10.0 * k] * 3
+        assert [getattr(x, name)(5.0).data for x in objects] == [10.0 * k] * 2
     Scaled.numbers[:] = [7.0]
     getattr(objects[0], name).retrace()  # of one object, it is that of this one alone
-    assert [getattr(x, name)(5.0).data for x in objects] == [70.0, 30.0, 30.0]
+    assert [getattr(x, name)(5.0).data for x in objects] == [70.0, 30.0]

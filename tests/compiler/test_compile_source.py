@@ -41,14 +41,6 @@ def test_gradient_of_a_large_relu_is_what_where_gives_bit_for_bit():
     assert not np.signbit(w.grad[w.data <= 0]).any()
 
 
-def test_gradient_that_is_returned_is_no_view_which_grad_would_copy():
-    model = nn.Linear(3, 2)
-    f = micrograd.compile(lambda x: model(x).sum())
-    f(np.ones((4, 3)))
-    assert f.source.count("matmul_like(") == 1
-    assert ".T  #" not in f.source
-
-
 def test_array_added_to_a_slice_is_added_in_place():
     w = Tensor(np.ones(4), requires_grad=True)
     f = micrograd.compile(lambda: (w[:2] * 3.0).sum() + (w * w)[1:].sum())
@@ -84,8 +76,6 @@ def test_expression_is_written_in_one_line_with_the_parentheses_that_it_needs(fn
 
 
 def test_line_that_would_get_too_long_is_written_as_several():
-    text = source(
-        lambda x: ((x + 1.0).exp() * (x + 2.0).exp() + (x + 3.0).exp() * (x + 4.0).exp()).tanh().log(), np.ones(3)
-    )
+    text = source(lambda x: sum((x + float(i)).exp() * (x - float(i)).exp() for i in range(1, 5)).tanh(), np.ones(3))
     assert max(map(len, text.splitlines())) < 120
-    assert text.count("np.exp") == 4
+    assert text.count("np.exp") == 8

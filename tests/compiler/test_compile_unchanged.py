@@ -95,22 +95,11 @@ def test_number_that_is_frozen_after_the_call_gets_what_it_gets_in_an_eager_grap
     assert line.f(2.0).data == 4.0 * SQUARES
 
 
-def test_derivatives_of_any_order_after_numbers_went_away_or_came_home(line: Line):
-    loss = line.f(2.0)
-    (first,) = grad(loss, [line.w[0]], create_graph=True)
-    assert (first.data, *[g.data if isinstance(g, Value) else g for g in grad(first, [line.w[0]])]) == (8.0, 8.0)
+def test_second_order_of_a_call_raises_after_one_of_its_numbers_has_changed(line: Line):
     loss = line.f(2.0)
     line.w[0].data = 1.5
     with pytest.raises(RuntimeError, match="changed since"):
         grad(loss, [line.w[0]], create_graph=True)
-
-
-def test_functions_that_share_numbers_find_them_in_each_others_hands(line: Line):
-    other = compile(lambda: sum(w * w for w in line.w), backend="numpy")
-    for i in range(3 * PATIENCE):
-        assert (line.f(2.0).data, other().data) == (4.0 * other().data, SQUARES + 8.0 * (i > 20))
-        if i == 20:
-            line.w[0].data = 3.0
 
 
 def test_numbers_that_are_away_are_pickled_and_drawn_as_they_are(line: Line):

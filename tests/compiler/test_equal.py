@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from operator import add, mul, pow, sub, truediv
 from typing import Any
 
 import numpy as np
@@ -21,20 +20,7 @@ from tensor_helpers import every_op, leaves, numbers, seed
 from tensor_ops_list import OPS, Op
 
 import micrograd
-from micrograd import (  # fmt: skip
-    Tensor,
-    Value,
-    concatenate,
-    einsum,
-    grad,
-    gradient,
-    nn,
-    no_grad,
-    sort,
-    stack,
-    value_and_grad,
-    where,
-)
+from micrograd import Tensor, Value, concatenate, einsum, grad, gradient, nn, no_grad, stack, where
 from micrograd import functional as F
 from micrograd.common import trees
 from micrograd.compiler.primitives import OPSET
@@ -64,19 +50,6 @@ def test_op_of_values_is_the_same_compiled(op: ops_list.Op, backend: str):
             found = first_order_of_numbers(op, compiled, point)
         expected = first_order_of_numbers(op, op.call, point)
         assert found == pytest.approx(expected, rel=1e-13, abs=1e-300, nan_ok=True), point
-
-
-@pytest.mark.parametrize("op", ops_list.OPS, ids=str)
-def test_op_of_values_has_the_same_second_derivatives_compiled(op: ops_list.Op):
-    call = unwatched(op.call)
-
-    def square(*xs: Any) -> Any:
-        slopes = gradient(lambda *ys: call(*ys) + sum(0 * y for y in ys))(*xs)
-        return sum(g * g for g in (slopes if isinstance(slopes, tuple) else [slopes])) + 0 * xs[0]
-
-    for point in op.points(2):
-        found, expected = gradient(micrograd.compile(square))(*point), gradient(square)(*point)
-        assert found == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
 def first_order(op: Op, call: Callable, operands: list[np.ndarray]) -> list[np.ndarray]:
@@ -193,20 +166,25 @@ A, B, ROWS, SQUARE, CUBE = (RNG.normal(size=shape) for shape in ((3, 4), (4, 5),
 IMAGE = RNG.normal(size=(1, 1, 7, 9))
 SIGNS = np.array([[1.0, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, -1]])
 Case = tuple[Callable[..., Any], tuple[np.ndarray, ...]]
+
+
+def filled(layer: Any) -> Any:
+    """The layer, with other numbers than those that it begins with."""
+    for p in layer.parameters():
+        p.data = RNG.normal(size=p.shape)
+    return layer
+
+
 FUNCTIONS: dict[str, Case] = {
     "stack": (lambda a, b: stack([a, b], 1), (A, A * 2)),
     "slices put together": (lambda a: concatenate([a[:, :2].tanh(), a[:, 2:].exp()], 1), (A,)),
+    "slices of all kinds": (lambda a: a[..., ::-2, None, 0], (CUBE,)),
     "where by a comparison": (lambda a, b: where(a > b, a, b * 2), (A, A[::-1].copy())),
-    "where by an array": (lambda a, b: where(A > 0, a, b * 2), (A, A[::-1].copy())),
     "elements by two lists": (lambda a: a[[0, 2, 0], [1, 1, 1]], (A,)),
     "rows by an argument": (lambda a, places: a[places], (A, np.array([0, 2, 2]))),
     "rows of a constant": (lambda a, places: Tensor(SQUARE)[places] * a, (SQUARE, np.array([0, 2, 1]))),
-    "a new axis": (lambda a: a[:, None, ::2], (A,)),
-    "an ellipsis": (lambda a: a[..., 0], (CUBE,)),
-    "backwards": (lambda a: a[::-1], (A,)),
     "a mask that is an array": (lambda a: a[A > 0], (A,)),
     "row by row": (lambda a: sum(row * i for i, row in enumerate(a)), (A,)),
-    "two reductions": (lambda a: a.max(0) * a.min(1).sum(), (A,)),
     "a transposed product": (lambda a, b: (a @ b).T @ a, (A, B)),
     "a sum added to what it is made of": (lambda a: a.cumsum(0).exp() + a[::-1].exp(), (A,)),
     "a sum over an axis of a number": (lambda a: (a * a).sum(-1, keepdims=True), (np.array(2.0),)),
@@ -214,30 +192,22 @@ FUNCTIONS: dict[str, Case] = {
     "windows with gaps": (lambda x, w: F.conv2d(x, w, stride=2, dilation=2), (IMAGE, CUBE.reshape(2, 1, 3, 4))),
     "its shape alone": (lambda a: a * np.prod(np.shape(a)) + np.ndim(a) * np.size(a), (A,)),
     "arrays like it": (lambda a: a + np.zeros_like(a) + np.ones_like(a) * np.full_like(a, 2.0), (A,)),
-    "cross_entropy": (lambda x: F.cross_entropy(x, np.array([0, 2, 1, 1])), (ROWS,)),
-    "cross_entropy of an argument": (F.cross_entropy, (ROWS, np.array([0, 2, 1, 1]))),
+    "a diagonal": (lambda a: einsum("ii->i", a), (SQUARE,)),
+    "products of matrices": (lambda a, b: einsum("...ij,jk->...ik", a, b), (CUBE, B)),
+    "a product of three": (lambda a, b, c: einsum("ij,jk,k->i", a, b, c), (A, B, B[0])),
+    "cross_entropy": (F.cross_entropy, (ROWS, np.array([0, 2, 1, 1]))),
     "mse": (lambda x: F.mse(x, SIGNS), (ROWS,)),
     "hinge": (lambda x: F.hinge(x, SIGNS), (ROWS,)),
     "bce_with_logits": (lambda x: F.bce_with_logits(x, (SIGNS > 0).astype(float)), (ROWS,)),
-    **{
-        f"einsum {subscripts}": (lambda *xs, subscripts=subscripts: einsum(subscripts, *xs), tuple(arrays))
-        for subscripts, *arrays in [
-            ("ij,jk->ik", A, B), ("ii->i", SQUARE), ("ii->", SQUARE), ("i,j->ij", A[0], B[0]), ("bij,jk->bik", CUBE, B),
-            ("...ij,jk->...ik", CUBE, B), ("ij->j", A), ("ij,jk,k->i", A, B, B[0]),
-        ]
-    },
-}  # fmt: skip
-LAYERS: dict[str, tuple[Any, np.ndarray]] = {
-    "Linear": (nn.Linear(3, 2), ROWS),
-    "Linear of three axes": (nn.Linear(4, 2), CUBE),
-    "Linear without a bias": (nn.Linear(3, 2, bias=False), ROWS),
-    "Dropout in use": (nn.Dropout(0.5).eval(), ROWS),
-    "LayerNorm1d": (nn.LayerNorm1d(3), ROWS),
-    "BatchNorm1d in use": (nn.BatchNorm1d(3).eval(), ROWS),
-    "Conv2d": (nn.Conv2d(2, 3, 2, padding=1), RNG.normal(size=(2, 2, 3, 3))),
-    "MaxPool2d": (nn.MaxPool2d(2), RNG.normal(size=(1, 2, 4, 4))),
-    "Embedding": (nn.Embedding(5, 3), np.array([[0, 3], [3, 4]])),
-    "MLP": (nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1)), ROWS),
+    "Linear of three axes": (filled(nn.Linear(4, 2)), (CUBE,)),
+    "Linear without a bias": (filled(nn.Linear(3, 2, bias=False)), (ROWS,)),
+    "Dropout in use": (nn.Dropout(0.5).eval(), (ROWS,)),
+    "LayerNorm1d": (filled(nn.LayerNorm1d(3)), (ROWS,)),
+    "BatchNorm1d in use": (filled(nn.BatchNorm1d(3).eval()), (ROWS,)),
+    "Conv2d": (filled(nn.Conv2d(2, 3, 2, padding=1)), (RNG.normal(size=(2, 2, 3, 3)),)),
+    "MaxPool2d": (nn.MaxPool2d(2), (RNG.normal(size=(1, 2, 4, 4)),)),
+    "Embedding": (filled(nn.Embedding(5, 3)), (np.array([[0, 3], [3, 4]]),)),
+    "MLP": (filled(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))), (ROWS,)),
 }
 
 
@@ -259,15 +229,15 @@ def results(call: Callable, arrays: Any, parameters: Any = ()) -> list[Any]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_of_arrays_is_the_same_compiled(name: str, backend: str):
     call, arrays = FUNCTIONS[name]
-    compiled = micrograd.compile(call, backend=backend)
+    compiled, parameters = micrograd.compile(call, backend=backend), getattr(call, "parameters", list)()
     for scale in (1.0, 1.25):
         scaled = [a * scale if a.dtype.kind == "f" else a for a in arrays]
-        same(results(compiled, scaled), results(call, scaled), 1e-11)
+        same(results(compiled, scaled, parameters), results(call, scaled, parameters), 1e-11)
 
 
 @pytest.mark.parametrize("backend", ON_ARRAYS)
 @pytest.mark.parametrize(
-    "read", [lambda x, i: sort(x), lambda x, i: x[i], lambda x, i: x[i, 0]], ids=["sort", "i", "i, 0"]
+    "read", [lambda x, i: micrograd.sort(x), lambda x, i: x[i], lambda x, i: x[i, 0]], ids=["sort", "i", "i, 0"]
 )
 def test_constant_gradient_goes_back_to_places_that_the_program_computes(read: Callable, backend: str):
     slope, x, i = gradient(lambda x, i: (read(x, i) ** 1).sum()), Tensor(A, requires_grad=True), np.array([2, 0, 2])
@@ -280,17 +250,7 @@ def test_first_maximum_of_an_array_without_axes_is_the_number(target: str):
     assert looped(target, lambda x: [op.call(x), gradient(op.call)(x)], Tensor(3.0)) == [3.0, 1.0]
 
 
-@pytest.mark.parametrize("backend", ["numpy", C])
-@pytest.mark.parametrize("name", LAYERS)
-def test_layer_is_the_same_compiled(name: str, backend: str):
-    layer, x = LAYERS[name]
-    for p in layer.parameters():
-        p.data = np.random.default_rng(0).normal(size=p.shape)
-    compiled = micrograd.compile(lambda x: layer(x), backend=backend)
-    same(results(compiled, [x], layer.parameters()), results(layer, [x], layer.parameters()), 1e-11)
-
-
-@pytest.mark.parametrize("backend", ["numpy", C, JAX])
+@pytest.mark.parametrize("backend", ON_ARRAYS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
 def test_network_trains_on_each_back_end_in_its_own_dtype(dtype: type, tolerance: float, backend: str):
     rng = np.random.default_rng(0)
@@ -305,7 +265,8 @@ def test_network_trains_on_each_back_end_in_its_own_dtype(dtype: type, tolerance
         optimizer = Adam(model.parameters())
         step = micrograd.compile(loss, update=optimizer, backend=backend or "auto")
         losses = [step(x, y).data if backend else eager_step(loss, optimizer, x, y) for _ in range(5)]
-        return [*losses, *(p.data for p in model.parameters())]
+        remembered = [state[name] for state in optimizer.state.values() for name in ("mean", "squares")]
+        return [*losses, *(p.data for p in model.parameters()), *remembered]
 
     same(trained(backend), trained(None), tolerance)
 
@@ -314,6 +275,7 @@ def test_network_trains_on_each_back_end_in_its_own_dtype(dtype: type, tolerance
 # Functions of numbers
 
 W = [Value(0.5), Value(-1.5), Value(1.0)]
+OF_NUMPY = [np.float64(2.0), np.float32(2.0), np.int64(2), np.array(2.0)]
 
 
 def losses(x: Any) -> Any:
@@ -334,6 +296,7 @@ OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "clips": lambda x: sum(micrograd.clip(w, 0, 1) * w + micrograd.clip(w, None, 0.5) for w in W) * x,
     "squares": lambda x: (-x) ** 2 + (0.01 * x) ** 2 + (x / 4) ** 2 + (2 * x) ** 2.0 + (x * 3) * (x * 3) + W[0] * x,
     "a square times its root": lambda x: (-x) ** 2 * (-x) * W[1],
+    "numbers of NumPy": lambda x: sum((two + x) * (x - two) / (two / x) + x**two + two**x for two in OF_NUMPY) * W[0],
     "a power by Python's operators": lambda x: x ** W[0] + 2**x + x**3 + x**-1,
 }
 
@@ -368,21 +331,6 @@ def test_program_computes_in_the_order_that_is_written(function: Any):
         assert compiled(a, b).data == function(a, b).data
 
 
-@pytest.mark.parametrize(
-    "two", [np.float64(2.0), np.float32(2.0), np.int64(2), np.array(2.0)], ids=lambda x: type(x).__name__
-)
-@pytest.mark.parametrize("op", [add, sub, mul, truediv, pow], ids=lambda op: op.__name__)
-@pytest.mark.parametrize("swap", [False, True])
-def test_number_of_numpys_meets_a_value_compiled_as_it_does_uncompiled(two: Any, op: Any, swap: bool):
-    def f(x: Any) -> Any:
-        made = op(x, two) if swap else op(two, x)
-        return x * x * made
-
-    slopes = [np.float64(value_and_grad(way(f))(3.0)) for way in (lambda f: f, micrograd.compile)]
-    batch = value_and_grad(micrograd.compile(f, batch=True))(np.array([3.0]))
-    np.testing.assert_allclose([slopes[0], np.ravel(batch)], [slopes[1]] * 2, rtol=1e-12)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Numbers among arrays
 
@@ -411,28 +359,17 @@ def test_number_alone_among_the_arguments_meets_the_tensors_that_are_closed_over
 @pytest.mark.parametrize(
     "f", [lambda w, x: (w**3 * x * x).sum(), lambda w, x: (x * (w * w * x).sum(keepdims=True)).exp() + x]
 )
-@pytest.mark.parametrize(
-    "wrap", [lambda f: f, lambda f: lambda x: micrograd.compile(lambda: f(x))()], ids=["passed", "closed over"]
-)
-def test_number_that_is_differentiated_meets_them_too(wrap: Callable, f: Callable):
+def test_number_that_is_differentiated_meets_them_too(f: Callable):
     w = Tensor([0.5, 0.4], requires_grad=True)
-    compiled, eager = wrap(micrograd.compile(lambda x: f(w, x))), lambda x: f(w, x)
 
     def in_every_way(f: Callable) -> list[Any]:
         total = lambda x: f(x).sum()  # noqa: E731
         answers = [gradient(total)(0.3), micrograd.hessian(total)(0.3), micrograd.jvp(f, (0.3,), (1.0,))[1]]
         return [*answers, *(grad(x.sum() if isinstance(x, Tensor) else x, w)[0] for x in answers)]
 
-    for found, expected in zip(in_every_way(compiled), in_every_way(eager), strict=True):
+    eager = lambda x: f(w, x)  # noqa: E731
+    for found, expected in zip(in_every_way(micrograd.compile(eager)), in_every_way(eager), strict=True):
         np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-12)
-
-
-def test_number_and_a_tensor_get_their_gradients_from_one_pass():
-    w, x = Tensor([0.5, 0.4], requires_grad=True), Value(3.0)
-    f = micrograd.compile(lambda x: (w * w * x).sum(keepdims=True))
-    f(x).backward()
-    (2 * f(x)).backward()
-    assert (type(x.grad), x.grad, w.grad.tolist()) == (float, pytest.approx(3 * 0.41), pytest.approx([9.0, 7.2]))
 
 
 def test_number_for_each_sample_does_not_meet_a_tensor():
@@ -449,20 +386,10 @@ def test_array_of_nodes_works_inside_a_compiled_function_but_is_no_result():
             micrograd.compile(f)(2.0)
 
 
-def test_array_of_nodes_is_no_operand_of_a_tensor_compiled_or_not():
-    w = Tensor([1.0, 2.0], requires_grad=True)
-    f = lambda x, y: (w * np.array([x, y])).sum()  # noqa: E731
-    for way in (lambda f: f, micrograd.compile):
-        with pytest.raises(TypeError, match="an array of real numbers, found ndarray of dtype object"):
-            value_and_grad(way(f))(1.0, 2.0)
-
-
 POINTS = {
     "the argument": lambda x: x,
-    "a view": lambda x: x.reshape(1)[0],
     "a choice": lambda x: np.where(x > 1.0, x * x, x),
     "a sum": lambda x: x.reshape(1).sum(),
-    "a constant gradient": lambda x: np.stack([x, x])[0],
     "no gradient": lambda x: Tensor(2.0) * 1.0 + 0 * x,
     "two": lambda x: (x, x * x),
 }
@@ -475,7 +402,7 @@ def test_result_of_shape_0_is_a_number_of_numpy_on_every_back_end(name: str, bac
     x = np.array(3.0)
     hvp = lambda f: lambda x: micrograd.hvp(f)(x, np.array(1.0))  # noqa: E731
     jvp = lambda f: lambda x: micrograd.jvp(f, (x,), (np.array(1.0),))  # noqa: E731
-    for transform in (gradient, value_and_grad, micrograd.jacobian, micrograd.hessian, hvp, jvp):
+    for transform in (gradient, micrograd.value_and_grad, micrograd.jacobian, micrograd.hessian, hvp, jvp):
         found, expected = (list(trees.leaves(transform(g)(x))) for g in (f, POINTS[name]))
         assert {type(part) for part in found} == {np.float64}
         assert found == expected

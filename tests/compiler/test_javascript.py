@@ -142,10 +142,8 @@ def test_state_is_saved_as_json_and_loaded():
 
 BAD = {
     "step()": "TypeError: x is missing",
-    "step({y: [0, 1]})": "TypeError: x is missing",
     "step({x: [[1, 2, 3]], y: [0, 1]})": r"RangeError: x needs an array of shape \[2,3\], found \[1,3\]",
     "step({x: [1, 2], y: [0, 1]})": r"RangeError: x needs an array of shape \[2,3\], found \[2\]",
-    "step({x: [[1, 2], [3, 4], [5, 6]], y: [0, 1]})": r"RangeError: x needs an array of shape \[2,3\], found \[3,2\]",
     "step({x: [1, 2, 3, 4, 5, 'six'], y: [0, 1]})": "TypeError: x needs numbers, found six",
     "step({x: [1, 2, 3, 4, 5, null], y: [0, 1]})": "TypeError: x needs numbers, found null",
     "step({x: [1, 2, 3, 4, 5, 6], y: [0, 0.5]})": "TypeError: y needs integers of its dtype, found 0.5",
@@ -157,45 +155,26 @@ BAD = {
 
 
 @needs_node
-@pytest.mark.parametrize("call", BAD)
-def test_bad_input_is_a_clear_error_and_changes_nothing(call: str):
+def test_bad_input_is_a_clear_error_and_changes_nothing():
     w = Tensor(W.data.copy(), requires_grad=True)
     step = micrograd.compile(lambda x, y: ((x @ w) * w[y]).sum(), update=SGD([w], lr=0.1))
     step(np.ones((2, 3)), np.array([0, 1]))
-    kind, message, same_as_before = in_node(
-        step,
-        f"""(() => {{
-            const before = JSON.stringify(state());
-            try {{
-                {call};
-            }} catch (error) {{
-                return [error.name, error.message, before === JSON.stringify(state())];
-            }}
-        }})()""",
-    )
-    assert re.match(BAD[call], f"{kind}: {message}")
-    assert same_as_before
+    calls = ", ".join(thrown(call, "String(error)") for call in BAD)
+    before, *found, after = in_node(step, f"[JSON.stringify(state()), {calls}, JSON.stringify(state())]")
+    for message, wanted in zip(found, BAD.values(), strict=True):
+        assert re.match(wanted, message)
+    assert before == after
 
 
 @needs_node
-def test_names_of_the_users_are_checked_identifiers_or_strings_of_ascii():
-    x = Value(2.0, label="*/ alert(1) //")
-    source = (
-        "lambda exp, step, held, é, Float64Array, constructor: exp * x - step + held * é - Float64Array / constructor"
-    )
-    f = micrograd.compile(eval(source, {"x": x}))
-    names = ["exp", "step", "held", "é", "Float64Array", "constructor"]
-    f(*np.arange(1.0, 7.0))
-    assert in_node(f, f"step({json.dumps(dict(zip(names, range(1, 7), strict=True)))})") == f(*np.arange(1.0, 7.0)).data
-    text = "</script><!-- \u2028 \"'` ${1} \\ \n*/"
-    g = called(micrograd.compile(lambda d: {text: d[text] * 2, "t": text}), {text: np.ones(2)})
-    module = g.to_js().decode()
+def test_texts_of_the_users_are_strings_of_ascii_and_labels_are_left_out():
+    x, text = Value(2.0, label="*/ alert(1) //"), "</script><!-- \u2028 \"'` ${1} \\ \n*/"
+    f = called(micrograd.compile(lambda d: {text: d[text] * x, "t": text}), {text: 1.0})
+    module = f.to_js().decode()
     assert module.isascii()
-    assert "</script" not in module
-    assert "<!--" not in module
-    given = json.dumps({"d": {text: [1, 2]}}).replace("<", "\\u003c")
-    assert in_node(g, f"step({given})") == {text: [2, 4], "t": text}
-    assert "alert" not in f.to_js().decode()
+    assert not {found for found in ("</script", "<!--", "alert") if found in module}
+    given = json.dumps({"d": {text: 3.0}}).replace("<", "\\u003c")
+    assert in_node(f, f"step({given})") == {text: 6.0, "t": text}
 
 
 @needs_node
@@ -225,9 +204,9 @@ def test_labels_that_are_numbers_and_those_of_samples_are_checked(backend: str):
     assert "with 2 classes it must be from 0 to 1" in in_node(one, thrown("step({y: 2})"))
 
 
-def thrown(call: str) -> str:
-    """The message of the Error that a call throws."""
-    return f'(() => {{ try {{ {call}; return "nothing"; }} catch (error) {{ return error.message; }} }})()'
+def thrown(call: str, said: str = "error.message") -> str:
+    """What the Error that a call throws says."""
+    return f'(() => {{ try {{ {call}; return "nothing"; }} catch (error) {{ return {said}; }} }})()'
 
 
 # ---- files
@@ -262,24 +241,19 @@ def test_deno_runs_a_module(tmp_path: Path):
 
 
 def test_program_that_cannot_be_saved_as_a_module_says_why(tmp_path: Path):
-    p = Tensor(np.ones(2), requires_grad=True)
-    f = micrograd.compile(lambda x: (p * x).sum(), update=SGD([p], lr=0.1, reduce=lambda flat: flat))
-    with pytest.raises(RuntimeError, match="call the function once"):
-        save(f, tmp_path / "f.js")
-    f(np.ones(2))
-    with pytest.raises(TypeError, match="its optimizer takes its own step"):
-        save(f, tmp_path / "f.js")
+    p, label, large = Tensor(np.ones(2), requires_grad=True), Value(0.5), np.arange(10) + 2**60 + 1
+    own_step = micrograd.compile(lambda x: (p * x).sum(), update=SGD([p], lr=0.1, reduce=lambda flat: flat))
+    trained_label = micrograd.compile(
+        lambda x: F.bce_with_logits([label * x], [label]), update=SGD([label], lr=0.1), backend="numpy"
+    )
+    refused: list[tuple[Any, Any, type[Exception], str]] = [
+        (own_step, np.ones(2), TypeError, "its optimizer takes its own step"),
+        (trained_label, 2.0, RuntimeError, "labels that are trained"),
+        (micrograd.compile(lambda x: x + large), np.ones(10, int), RuntimeError, r"beyond 2\*\*53"),
+    ]
+    for f, x, kind, message in refused:
+        with pytest.raises(kind, match=message):
+            save(called(f, x), tmp_path / "f.js")
     with pytest.raises(TypeError, match="dtype"):
         save(called(micrograd.compile(lambda x: x * 2), 1.0), tmp_path / "f.js", dtype="float32")
-    with pytest.raises(ValueError, match=r"\.onnx or \.js"):
-        save(p, tmp_path / "f.js")
-    label = Value(0.5)
-    trained = micrograd.compile(
-        lambda: F.bce_with_logits([label * 2], [label]), update=SGD([label], lr=0.1), backend="numpy"
-    )
-    with pytest.raises(RuntimeError, match="labels that are trained"):
-        save(called(trained), tmp_path / "f.js")
-    large = np.arange(10) + 2**60 + 1
-    with pytest.raises(RuntimeError, match=r"beyond 2\*\*53"):
-        save(called(micrograd.compile(lambda x: x + large), np.ones(10, int)), tmp_path / "f.js")
     assert not [*tmp_path.iterdir()]

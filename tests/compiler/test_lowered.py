@@ -101,16 +101,17 @@ def test_unknown_back_end_names_those_there_are(registered: Any):
         micrograd.compile(lambda x: x, backend="tpu")
 
 
-def test_back_end_for_another_version_of_the_form_is_refused(registered: Any):
-    registered("old", Interpreter(version=lowered.VERSION + 1))
-    with pytest.raises(RuntimeError, match="'old' is for version 2 of the form of programs, found 1"):
-        micrograd.compile(lambda x: x * 2.0, backend="old")(Tensor([1.0]))
-
-
-def test_back_end_says_what_it_lacks(registered: Any):
-    registered("poor", Interpreter(lacking="has no multiply"))
-    with pytest.raises(RuntimeError, match="backend='poor' has no multiply"):
-        micrograd.compile(lambda x: x * 2.0, backend="poor")(Tensor([1.0]))
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"version": lowered.VERSION + 1}, "'mine' is for version 2 of the form of programs, found 1"),
+        ({"lacking": "has no multiply"}, "backend='mine' has no multiply"),
+    ],
+)
+def test_back_end_that_cannot_take_a_program_is_refused(registered: Any, settings: dict[str, Any], message: str):
+    registered("mine", Interpreter(**settings))
+    with pytest.raises(RuntimeError, match=message):
+        micrograd.compile(lambda x: x * 2.0, backend="mine")(Tensor([1.0]))
 
 
 def test_backend_is_registered_only_if_it_is_one(registered: Any):

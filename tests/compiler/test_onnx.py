@@ -16,23 +16,8 @@ from tensor_ops_list import Op
 from test_equal import FUNCTIONS
 
 import micrograd
-from micrograd import Value, no_grad, save
+from micrograd import Value, nn, no_grad, save
 from micrograd.common import trees
-from micrograd.nn import (
-    GELU,
-    MLP,
-    BatchNorm1d,
-    Conv2d,
-    Flatten,
-    LayerNorm1d,
-    Linear,
-    MaxPool2d,
-    Module,
-    ReLU,
-    RMSNorm,
-    Sequential,
-    Sigmoid,
-)
 from micrograd.optim import SGD
 
 pytest.importorskip("onnx")
@@ -71,37 +56,25 @@ def agree(f: Any, found: Any, *args: Any, rtol: float = 1e-5, atol: float = 2e-6
         np.testing.assert_allclose(b, a.data, rtol=rtol, atol=atol)
 
 
-class Attention(Module):
-    """Each place sees those before it."""
-
-    def __init__(self):
-        self.query, self.key, self.value = (Linear(8, 8) for _ in range(3))
-
-    def __call__(self, x):
-        ahead = np.triu(np.full((x.shape[1], x.shape[1]), -np.inf), 1)
-        scores = self.query(x) @ self.key(x).swapaxes(1, 2) / 8**0.5 + ahead
-        return scores.softmax() @ self.value(x)
-
-
 def mlp() -> Any:
-    return Sequential(Linear(12, 16), ReLU(), Linear(16, 4))
+    return nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 4))
 
 
 def digits() -> Any:
     """The convolutional network of the demo, with fewer filters."""
-    return Sequential(
+    return nn.Sequential(
         lambda images: images.reshape(-1, 1, 8, 8),
-        Conv2d(1, 4, 3, padding=1),
-        ReLU(),
-        MaxPool2d(2),
-        Conv2d(4, 3, 3, stride=2),
-        Flatten(),
-        Linear(3, 10),
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 3, 3, stride=2),
+        nn.Flatten(),
+        nn.Linear(3, 10),
     )
 
 
 def norms() -> Any:
-    model = Sequential(Linear(6, 8), BatchNorm1d(8), GELU(), LayerNorm1d(8), Sigmoid(), RMSNorm(8))
+    model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.GELU(), nn.LayerNorm1d(8), nn.Sigmoid(), nn.RMSNorm(8))
     for _ in range(3):
         model(RNG.normal(size=(20, 6)))
     return model.eval()
@@ -119,7 +92,6 @@ NETWORKS = {
     "an MLP": (mlp, reals(12)),
     "digits in windows": (digits, reals(64)),
     "norms, in eval": (norms, reals(6)),
-    "attention": (Attention, reals(5, 8)),
     "a tiny GPT": (gpt, lambda n: RNG.integers(0, 27, size=(n, 12))),
 }
 every_network = pytest.mark.parametrize(("make", "batch"), NETWORKS.values(), ids=NETWORKS)
@@ -182,7 +154,7 @@ def test_integers_and_results_of_no_elements_are_as_in_onnxruntime():
 
 
 def test_network_of_numbers_is_3_kb_and_takes_any_batch(tmp_path):
-    net = MLP(2, [16, 16, 1])
+    net = nn.MLP(2, [16, 16, 1])
     f = compiled(lambda x: net(x), (RNG.normal(size=(100, 2)),), (RNG.normal(size=(50, 2)),), batch=True)
     found = session(f, tmp_path / "moons.onnx")
     assert found.get_inputs()[0].shape == ["batch", 2]
@@ -193,7 +165,7 @@ def test_network_of_numbers_is_3_kb_and_takes_any_batch(tmp_path):
 
 @pytest.mark.parametrize("size", [1, 30], ids=["straight-line", "levels"])
 def test_arrays_seen_as_numbers_are_one_input(size, tmp_path):
-    net = MLP(2, [12, 12, 1])
+    net = nn.MLP(2, [12, 12, 1])
     x = RNG.normal(size=(size, 2))
     f = compiled(lambda xs: [net(x) for x in xs], (x,), scalars=True)
     assert f.program.built.vector == (size == 30)

@@ -8,9 +8,7 @@ import copy
 import math
 import pickle
 import random
-import sys
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -22,10 +20,10 @@ from function_helpers import Cube
 import micrograd
 from micrograd import Tensor, Value, draw_dot, grad, nn, no_grad, where
 from micrograd.engine.value import Node
-from micrograd.optim import SGD, Adam, LambdaLR, StepLR, clip_grad_norm
+from micrograd.optim import SGD, Adam, StepLR, clip_grad_norm
 
 W, T, C = Value(2.0), Tensor([1.0, 2.0], requires_grad=True), Tensor([1.0, 2.0])
-NEURON, LINEAR = nn.Neuron(1), nn.Linear(2, 2)
+LINEAR = nn.Linear(2, 2)
 OPTIMIZER, OF_ARRAYS = SGD([W], lr=0.1), SGD(LINEAR.parameters(), lr=0.1)
 DROPOUT, OWN_DROPOUT = nn.Dropout(0.5), nn.Dropout(0.5, rng=np.random.default_rng(0))
 OWN, OWN_ARRAYS, OLD = random.Random(0), np.random.default_rng(0), np.random.RandomState(0)
@@ -40,6 +38,11 @@ def starts(x: Any) -> Any:
     thread = threading.Thread(target=lambda: None)
     thread.start()  # here
     return x
+
+
+def asks_a_pool(x: Any) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return x * pool.submit(lambda: 2.0).result()
 
 
 def adds(x: Any) -> Any:
@@ -79,12 +82,9 @@ GRAD = "cannot look at or change .grad"
 OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: x if x > 0 else -x, BRANCH),  # here
     (lambda x: x * (1 if W > 0 else 2), BRANCH),  # here
-    (lambda x: x and W, BRANCH),  # here
     (lambda x: max(x, W), BRANCH),  # here
     (lambda x: sorted([x, W]), BRANCH),  # here
     (lambda x: x * float(x), KEYWORD),  # here
-    (lambda x: x * int(x), KEYWORD),  # here
-    (lambda x: x * round(x), KEYWORD),  # here
     (lambda x: x * [1, 2][x], KEYWORD),  # here
     (lambda x: x * math.exp(x), KEYWORD),  # here
     (lambda x: x * x.data, OF_DATA),  # here
@@ -96,21 +96,16 @@ OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: [OPTIMIZER.step(), W * x][1], OUTSIDE),  # here
     (lambda x: [(W * x).backward(), x][1], COMES_BACK),  # here
     (lambda x: [micrograd.backward(W * x), x][1], COMES_BACK),  # here
-    (lambda x: [micrograd.backward(W * x, inputs=[W]), x][1], COMES_BACK),  # here
     (lambda x: x * random.random(), DRAWS),  # here
     (lambda x: x * np.random.rand(), DRAWS),  # here
-    (lambda x: x * OWN.gauss(0, 1), DRAWS),  # here
-    (lambda x: x * OWN_ARRAYS.normal(), DRAWS),  # here
-    (lambda x: x * OLD.normal(), DRAWS),  # here
     *((lambda x, noise=noise: x * noise(), DRAWS) for noise in NOISES),
     (starts, THREAD),
+    (lambda x: Cube.apply(x), "cannot use Cube, whose derivative was written by hand"),  # here
     (lambda x: [setattr(W, "requires_grad", False), W * x][1], SET),  # here
     (lambda x: [T.requires_grad_(False), (T * x).sum()][1], SET),  # here
     (lambda x: [OPTIMIZER.zero_grad(), W * x][1], GRAD),  # here
     (lambda x: [clip_grad_norm([W], 1.0), W * x][1], GRAD),  # here
-    (lambda x: [setattr(W, "grad", 0.0), W * x][1], GRAD),  # here
     (lambda x: [OF_ARRAYS.zero_grad(), LINEAR.bias.sum() * x][1], GRAD),  # here
-    (lambda x: [NEURON.zero_grad(), NEURON([x])][1], GRAD),  # here
     (lambda x: W * x + W.grad, GRAD),  # here
     (lambda x: LINEAR.bias.sum() * x * float(LINEAR.bias.grad is None), GRAD),  # here
     (lambda x: x * x.grad, GRAD),  # here
@@ -142,7 +137,7 @@ OF_TENSORS: list[tuple[Callable[[Any], Any], str]] = [
 
 def held() -> list[Any]:
     """What a function could change: numbers, gradients, settings and generators."""
-    nodes = [W, T, C, *LINEAR.parameters(), *NEURON.parameters()]
+    nodes = [W, T, C, *LINEAR.parameters()]
     of_nodes = [(repr(node.data), repr(node.grad), node.requires_grad) for node in nodes]
     generators = random.getstate(), str(np.random.get_state(legacy=False)), *map(pickle.dumps, (OWN, OWN_ARRAYS, OLD))
     return [of_nodes, *generators]
@@ -161,33 +156,19 @@ def test_forbidden_statement_raises_at_its_line_and_is_taken_back(f: Callable, a
     assert held() == before
 
 
-@pytest.mark.parametrize("x", [Value(1.0), Tensor([1.0], requires_grad=True)], ids=["value", "tensor"])
-def test_argument_is_not_frozen_inside(x: Any):
-    with pytest.raises(RuntimeError, match=SET):
-        micrograd.compile(lambda x: [setattr(x, "requires_grad", False), x * 2][1])(x)
-    assert x.requires_grad
-
-
-@pytest.mark.parametrize("node", [W, C[0]], ids=["value", "tensor"])
-def test_copy_that_holds_the_number_is_not_read(node: Any):
-    with pytest.raises(RuntimeError, match=ITSELF):
-        micrograd.compile(lambda x: x * copy.copy(node).item())(1.0)
-
-
 @pytest.mark.parametrize(
-    ("f", "name"), [(lambda x: Cube.apply(x), "Cube"), (lambda x: Value(2.0, (x,), "double") * 2, "double")]
+    ("f", "advice"),
+    [
+        (asks_a_pool, THREAD),
+        (lambda x: x * copy.copy(W).item(), ITSELF),
+        (lambda x: [setattr(x, "requires_grad", False), x * 2][1], SET),
+    ],
+    ids=["a pool", "a copy", "an argument"],
 )
-def test_op_with_a_derivative_of_its_own_is_refused_by_name(f: Callable, name: str):
-    with pytest.raises(RuntimeError, match=f"cannot use {name}, whose derivative was written by hand.*test_refused"):
-        micrograd.compile(f)(Value(1.0))
-
-
-def test_draw_in_a_helper_is_found_there():
-    def helper() -> float:
-        return random.gauss(0, 1)  # there
-
-    with pytest.raises(RuntimeError, match="# there"):
-        micrograd.compile(lambda x: x * helper())(1.0)
+def test_forbidden_statement_raises_in_a_library_and_of_an_argument_too(f: Callable, advice: str):
+    with pytest.raises(RuntimeError, match=rf"{advice}.*; at .*\.py:\d+: "):
+        micrograd.compile(f)(x := Value(1.0))
+    assert x.requires_grad
 
 
 def test_after_a_failure_the_function_can_be_traced():
@@ -207,13 +188,12 @@ def test_mistake_of_the_function_is_reported_as_ever():
 # Settings of optimizers, schedules and modules
 
 ADAM = Adam([Value(1.0)], lr=0.5)
-SCHEDULES: list[Any] = [StepLR(ADAM, 1), LambdaLR(ADAM, lambda t: 1 / (t + 1))]
+SCHEDULE: Any = StepLR(ADAM, 1)
 SETTINGS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
     "lr": (lambda optimizer, _: setattr(optimizer, "lr", 0.25), "the lr of Adam"),
     "betas": (lambda optimizer, _: setattr(optimizer, "betas", (0.5, 0.5)), "the betas of Adam"),
     "load_state_dict": (lambda optimizer, _: optimizer.load_state_dict(optimizer.state_dict()), "the lr of Adam"),
-    "a schedule": (lambda optimizer, _: SCHEDULES[0].step(), "the t of StepLR"),
-    "another schedule": (lambda optimizer, _: SCHEDULES[1].step(), "the t of LambdaLR"),
+    "a schedule": (lambda optimizer, _: SCHEDULE.step(), "the t of StepLR"),
     "a new schedule": (lambda optimizer, _: StepLR(optimizer, 1), "the step_size of StepLR"),
     "eval": (lambda _, model: model.eval(), "the training of Linear"),
     "training": (lambda _, model: setattr(model, "training", False), "the training of Linear"),
@@ -231,7 +211,7 @@ def test_setting_that_is_changed_inside_is_refused_and_stays(what: str, whole: b
         change(optimizer, model)
         return model(x).sum()
 
-    states = lambda: repr([x.state_dict() for x in (optimizer, *SCHEDULES)])  # noqa: E731
+    states = lambda: repr([x.state_dict() for x in (optimizer, SCHEDULE)])  # noqa: E731
     before = states()
     f = micrograd.compile(loss, update=optimizer if whole else None)
     for _ in range(2):
@@ -258,27 +238,11 @@ def test_result_that_another_thread_computed_is_refused(w: Any):
             micrograd.compile(f)(2.0 if isinstance(w, Value) else np.ones(1))
 
 
-def asks_a_pool(x: Any) -> Any:
-    with ThreadPoolExecutor(1) as pool:
-        return x * pool.submit(lambda: 2.0).result()
-
-
-@pytest.mark.parametrize("f", [starts, asks_a_pool])
-def test_thread_is_started_after_a_trace_and_not_inside(f: Callable):
-    with pytest.raises(RuntimeError, match=rf"{THREAD}.*; at .*: "):
-        micrograd.compile(f)(1.0)
-    thread = threading.Thread(target=lambda: None)
-    thread.start()
-    thread.join()
-
-
-@pytest.mark.parametrize(
-    "draw", [random.random, np.random.rand, lambda: micrograd.rand(1)], ids=["random", "numpy", "micrograd"]
-)
+@pytest.mark.parametrize("draw", [random.random, lambda: micrograd.rand(1)], ids=["random", "micrograd"])
+@pytest.mark.usefixtures("impatient")
 def test_another_thread_may_draw_during_a_trace(draw: Callable):
-    if draw is not random.random and not isinstance(
-        np.random.mtrand._rand._bit_generator.lock, type(threading.RLock())
-    ):
+    numpys = type(np.random.mtrand._rand._bit_generator.lock)
+    if draw is not random.random and numpys is not type(threading.RLock()):
         pytest.skip("this NumPy's locks cannot be held while one draws, so its draws in other threads may be refused")
     done = threading.Event()
 
@@ -286,43 +250,33 @@ def test_another_thread_may_draw_during_a_trace(draw: Callable):
         while not done.is_set():
             draw()
 
-    def long(x: Any) -> Any:
-        return sum(x * i for i in range(100))
-
     thread = threading.Thread(target=draw_on, daemon=True)
     thread.start()
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
     try:
-        assert [micrograd.compile(long)(2.0).data for _ in range(3)] == [9900.0] * 3
+        f = micrograd.compile(lambda x: sum(x * i for i in range(100)))
+        assert f(2.0).data == 9900.0
         with pytest.raises(RuntimeError, match="cannot draw"):
             micrograd.compile(lambda x: x * draw())(np.ones(1))
     finally:
-        sys.setswitchinterval(interval)
         done.set()
         thread.join()
 
 
 def test_random_draw_of_another_thread_is_not_repeated():
-    drawn: list[float] = []
-    pool = ThreadPoolExecutor(1)
-    pool.submit(random.getstate).result()
-
     def f(x: Any) -> Any:
-        if not drawn:
+        if not drawn:  # a function is traced twice where something was drawn
             pool.submit(lambda: drawn.append(random.random())).result()
         return x * x
 
+    drawn: list[float] = []
     state = random.getstate()
-    micrograd.compile(f)(1.0)
-    random.setstate(state)
-    assert drawn == [random.random()]
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(print).result()  # which starts the thread
+        micrograd.compile(f)(1.0)
     after = random.getstate()
     random.setstate(state)
-    drawn.clear()
-    micrograd.compile(f)(1.0)
+    assert drawn == [random.random()]
     assert random.getstate() == after
-    pool.shutdown()
 
 
 def test_grad_refuses_during_a_trace_alone_and_is_the_slot_itself_before_and_after():
@@ -341,40 +295,16 @@ def test_grad_refuses_during_a_trace_alone_and_is_the_slot_itself_before_and_aft
     assert during == [False]
 
 
-def test_trace_that_ends_in_one_thread_leaves_grad_refusing_in_another():
-    w, inside, ended, found = Value(2.0), threading.Event(), threading.Event(), []
-
-    def f(x):
-        inside.set()
-        ended.wait(10)
-        return x * w.grad
-
-    def trace():
-        with pytest.raises(RuntimeError, match="grad"):
-            micrograd.compile(f)(1.0)
-        found.append(True)
-
-    other = threading.Thread(target=trace)
-    other.start()
-    inside.wait(10)
-    micrograd.compile(lambda x: x * w)(1.0)
-    ended.set()
-    other.join()
-    assert found == [True]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # What may be written in place of it
 
 
 def test_parameter_may_be_compared_for_where():
-    w, t = Value(2.0), Tensor([1.0, 5.0], requires_grad=True)
-    number = micrograd.compile(lambda x: where(w > x, w, x))
-    array = micrograd.compile(lambda x: where(t > x, t, x))
-    assert (number(1.0).data, number(3.0).data) == (2.0, 3.0)
-    assert array(np.array([3.0, 3.0])).data.tolist() == [3.0, 5.0]
+    w = Value(2.0)
+    f = micrograd.compile(lambda x: where(w > x, w, x))
+    found = [f(1.0).data, f(3.0).data]
     w.data = 10.0
-    assert number(3.0).data == 10.0
+    assert [*found, f(3.0).data] == [2.0, 3.0, 10.0]
 
 
 @pytest.mark.parametrize(("create_graph", "expected"), [(True, 24.0), (False, 12.0)])
@@ -404,7 +334,6 @@ class Holder:
         self.h: Any = Value(0.0)
         self.states: Any = {"h": 1.0}
         self.log: Any = [1.0]
-        self.queue: Any = deque([Value(1.0)], maxlen=3)
         self.seen: Any = set()
 
 
@@ -426,7 +355,6 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
     "a global": (in_a_global, "the global 'LEFT'"),
     "a dict": (lambda a, x: a.states.update(h=x * 2), "a dict"),
     "a list": (lambda a, x: a.log.append(x * 2), "a list"),
-    "a deque": (lambda a, x: a.queue.append(x * 2), "a deque"),
     "a set": (lambda a, x: a.seen.add(x * 2), "a set"),
     "an object": (in_an_object, "the attribute 'h' of Holder"),
     "a closure": (lambda a, x: setattr(a, "h", lambda: x), "the attribute 'h' of Holder"),
@@ -434,7 +362,7 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
 
 
 def contents(a: Holder) -> tuple[Any, ...]:
-    parts = a.log, a.queue, a.seen, a.states.items()
+    parts = a.log, a.seen, a.states.items()
     return LEFT, Holder.of_class, hasattr(a, "slot"), dict(vars(a)), *map(list, parts)
 
 
@@ -468,13 +396,6 @@ def test_node_in_a_variable_outside_is_refused():
     assert last is None
 
 
-def test_node_in_an_object_that_is_given_by_keyword_is_refused():
-    state = Holder()
-    with pytest.raises(RuntimeError, match="cannot leave a node in the attribute 'h' of Holder"):
-        micrograd.compile(lambda x, state=None: [setattr(state, "h", state.h * x), x][1])(2.0, state=state)
-    assert state.h.data == 0.0
-
-
 def test_change_without_nodes_stays():
     a = Holder()
 
@@ -503,23 +424,16 @@ def left(x: Any) -> Any:
 
 USES: list[Callable[[Any], Any]] = [
     lambda x: x * 2,
-    lambda x: 2 - x,
-    lambda x: -x,
     lambda x: Value(2.0) * x if isinstance(x, Value) else Tensor([2.0, 1.0]) * x,
     lambda x: x.relu(),
     lambda x: x > 0,
     lambda x: x.data,
-    lambda x: x.item(),
     lambda x: float(x),
-    lambda x: bool(x),
     lambda x: x.detach(),
-    lambda x: x.backward(),
     lambda x: micrograd.backward(x),
     lambda x: grad(x, x),
-    lambda x: copy.copy(x),
     lambda x: pickle.dumps(x),
     lambda x: draw_dot(x),
-    lambda x: micrograd.compile(lambda y: y * x)(2.0 if isinstance(x, Value) else np.ones(2)),
     lambda x: micrograd.compile(lambda: x)(),
     lambda x: micrograd.compile(lambda y: y * 2)(x),
 ]

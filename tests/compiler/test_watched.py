@@ -17,7 +17,7 @@ from collections import ChainMap, OrderedDict, UserDict, defaultdict, deque
 from collections.abc import Callable
 from enum import IntEnum
 from functools import lru_cache, partial, partialmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -188,15 +188,6 @@ def of_an_object_by_a_computed_name(held: Any) -> Place:
     return lambda: getattr(box, f"k{1}"), partial(setattr, box, "k1")
 
 
-def in_a_list_in_a_tuple(held: Any) -> Place:
-    class Pair(NamedTuple):
-        held: Any
-        k: float
-
-    pair = Pair([held], 1.0)
-    return lambda: pair.held[0], partial(pair.held.__setitem__, 0)
-
-
 def in_a_deque(held: Any) -> Place:
     box = deque([held])
     return lambda: box[0], partial(box.__setitem__, 0)
@@ -243,7 +234,7 @@ def lists() -> Any:
 
 
 CONTAINERS = [  # an attribute whose name is computed counts as one
-    in_a_list, in_a_list_in_a_tuple, in_a_deque, behind_a_property, behind_getattr, of_an_object_by_a_computed_name,
+    in_a_list, in_a_deque, behind_a_property, behind_getattr, of_an_object_by_a_computed_name,
     by_partial, by_partial_keyword, by_a_bound_method,
     *(in_a_dict(dict, key) for key in ("w", 1, (0, "w"), 0.5, None, object())),
     *(in_a_dict(make, "w") for make in (OrderedDict, lists, UserDict)),
@@ -291,27 +282,13 @@ named = {"ids": lambda place: place.__name__}
 
 
 @pytest.mark.parametrize("thing", THINGS | NUMBERS)
-@pytest.mark.parametrize("place", BINDINGS, **named)
-def test_bindings_of_names_are_watched(place: Callable, thing: str):
+@pytest.mark.parametrize("place", [*BINDINGS, *CONTAINERS], **named)
+def test_things_in_any_place_are_watched_but_numbers_in_a_container_are_constant_until_retrace(
+    place: Callable, thing: str
+):
     first, then, use = (THINGS | NUMBERS)[thing]
     read, write = place(first())
-    follows(lambda x: use(read(), x), lambda: write(then()))
-
-
-@pytest.mark.parametrize("thing", THINGS)
-@pytest.mark.parametrize("place", CONTAINERS, **named)
-def test_containers_are_watched(place: Callable, thing: str):
-    first, then, use = THINGS[thing]
-    read, write = place(first())
-    follows(lambda x: use(read(), x), lambda: write(then()))
-
-
-@pytest.mark.parametrize("thing", NUMBERS)
-@pytest.mark.parametrize("place", CONTAINERS, **named)
-def test_number_in_a_container_is_constant_until_retrace(place: Callable, thing: str):
-    first, then, use = NUMBERS[thing]
-    read, write = place(first())
-    follows(lambda x: use(read(), x), lambda: write(then()), constant=True)
+    follows(lambda x: use(read(), x), lambda: write(then()), constant=place in CONTAINERS and thing in NUMBERS)
 
 
 @pytest.mark.parametrize("kind", ["a Value", "a Tensor"])
@@ -352,22 +329,6 @@ def of_a_closure() -> Place:
     return lambda: late, write  # noqa: F821
 
 
-def of_the_closure_of_an_inner_function() -> Place:
-    def read() -> Any:
-        def inner() -> Any:
-            return late  # noqa: F821
-
-        return inner()
-
-    def write(new: Any) -> None:
-        nonlocal late
-        late = new
-
-    late = None
-    del late
-    return read, write
-
-
 def of_an_attribute(box: Any, on: Any = None) -> Callable[[], Place]:
     return lambda: (lambda: box.act, partial(setattr, on or box, "act"))
 
@@ -379,8 +340,7 @@ def a_function() -> None:
 PLAIN, SLOTTED = new_class(), new_class(object, __slots__=("act",))
 UNBOUND: dict[str, Callable[[], Place]] = {
     "a closure": of_a_closure,
-    "the closure of an inner function": of_the_closure_of_an_inner_function,
-    "the globals": lambda: (lambda: late, lambda new: globals().update(late=new)),  # type: ignore[name-defined] # noqa: F821
+    "the globals, inside": lambda: (lambda: (lambda: late)(), lambda new: globals().update(late=new)),  # type: ignore[name-defined] # noqa: F821
     "the globals, by a string": lambda: (lambda: globals()["late"], lambda new: globals().update(late=new)),
     "the globals, hiding a builtin": lambda: (lambda: abs, lambda new: globals().update(abs=new)),
     "the builtins": lambda: (lambda: later, lambda new: setattr(builtins, "later", new)),  # type: ignore[name-defined] # noqa: F821
@@ -422,18 +382,22 @@ def test_class_that_begins_to_answer_for_attributes_is_watched():
 
 
 class Act:
+    """What returns its argument, or twice that."""
+
     act = "same"
 
-    def __init__(self) -> None:
-        self.how = SETTINGS["how"]
-
     def __call__(self, x: Any) -> Any:
-        return acted(self.how, x)
+        return acted(self.act, x)
 
 
 class Twice(Act):
     def __call__(self, x: Any) -> Any:
         return x * 2
+
+
+class Made(Act):
+    def __init__(self) -> None:
+        self.act = SETTINGS["act"]
 
 
 class Noisy(nn.Module):
@@ -443,38 +407,12 @@ class Noisy(nn.Module):
         return x + 10.0 if self.training else x
 
 
-class Listed(list):
+class Partial:
     act = "same"
-
-
-class Partial(Act):
     go = partialmethod(lambda self, x, by: acted(by if self.act == "same" else "same", x), by="twice")
 
 
-class Model(nn.Module):
-    """A model with every kind of switch."""
-
-    squash: Any = staticmethod(lambda x: x * 1.0)
-
-    def __init__(self) -> None:
-        self.layers: list[Any] = [lambda x: x * 2, lambda x: x + 1]
-        self.skip, self.last = False, None
-        self.extra: list[Any] = []
-        self.terms = {"a": Value(0.5)}
-        self.acts = {"same": lambda x: x, "twice": lambda x: x * 2}
-        self.options = {"act": ["same", "twice"]}
-
-    def __call__(self, x: Any) -> Any:
-        out = x
-        for layer in self.layers:
-            out = layer(out)
-        out = self.squash(out * sum(self.terms.values()) + sum(self.extra))
-        out = self.acts[self.options["act"][0]](out)
-        out = out if self.last is None else self.last(out)
-        return out + x if self.skip else out
-
-
-SETTINGS = {"how": "same"}
+SETTINGS = {"act": "same"}
 
 
 def acted(how: str, x: Any) -> Any:
@@ -483,7 +421,7 @@ def acted(how: str, x: Any) -> Any:
 
 def by_pattern(box: Any, x: Any) -> Any:
     match box:
-        case Act(act="twice"):
+        case Partial(act="twice"):
             return x * 2
     return x
 
@@ -497,6 +435,16 @@ def an_act() -> Any:
     return new_class(Act)()
 
 
+def functions() -> list[Callable]:
+    return [lambda x: x * 2, lambda x: x + 1]
+
+
+def one_by_one(functions: list[Callable], x: Any) -> Any:
+    for f in functions:
+        x = f(x)
+    return x
+
+
 def sum_of_rows(matrix: Any, x: Any) -> Any:
     return sum(row[0] * x + row[1] for row in (matrix[0], matrix[1], *matrix[3:]))
 
@@ -505,30 +453,9 @@ def matrix() -> list[list[Value]]:
     return [[Value(1.0), Value(2.0)], [Value(3.0), Value(4.0)], [Value(7.0), Value(8.0)]]
 
 
-def pair() -> Any:
-    return {"row": (row := [Value(1.0), Value(2.0)]), "matrix": [row, [Value(3.0), Value(4.0)]]}
-
-
-def of_row_and_matrix(held: Any, x: Any) -> Any:
-    return held["row"][0] * x + sum(row[1] for row in held["matrix"])
-
-
 def of_a_metaclass(**held: Any) -> Any:
     """A class whose class is one of the user's."""
     return new_class(type, **held)("A", (), {"__module__": __name__})
-
-
-def answering(name: str, method: Callable) -> Callable[[], Any]:
-    """A class whose metaclass has a method that reads a list."""
-    return lambda: of_a_metaclass(held=["same"], **{name: lambda cls, *args: method(cls.held, *args)})
-
-
-def many(size: int = 300) -> dict[int, float]:
-    return dict.fromkeys(range(size), 1.0)
-
-
-def says_twice(cls: Any) -> None:
-    type(cls).held[0] = "twice"
 
 
 def mlp() -> Any:
@@ -549,49 +476,25 @@ def of_two(model: Any, x: Any) -> Any:
 
 Row = tuple[Callable[[], Any], Callable[[Any, Any], Any], Callable[[Any], object]]
 CHANGES: dict[str, Row] = {
-    "a layer replaced": (Model, of_model, lambda m: m.layers.__setitem__(1, Twice())),
-    "a layer appended": (Model, of_model, lambda m: m.layers.append(Twice())),
-    "a layer taken away": (Model, of_model, lambda m: m.layers.pop()),
-    "layers in another order": (Model, of_model, lambda m: m.layers.reverse()),
-    "another list of layers": (Model, of_model, lambda m: setattr(m, "layers", m.layers[:1])),
-    "a key added": (Model, of_model, lambda m: m.terms.update(b=Value(2.0))),
-    "a key renamed and replaced": (Model, of_model, lambda m: (m.terms.pop("a"), m.terms.update(c=Value(2.0)))),
-    "a key taken away": (Model, of_model, lambda m: m.terms.clear()),
-    "a node appended to an empty list": (Model, of_model, lambda m: m.extra.append(Value(2.0))),
-    "a string in a list in a dict": (Model, of_model, lambda m: m.options["act"].reverse()),
-    "a bool": (Model, of_model, lambda m: setattr(m, "skip", True)),
-    "a None": (Model, of_model, lambda m: setattr(m, "last", Twice())),
-    "a function in a dict": (Model, of_model, lambda m: m.acts.update(same=lambda x: x * 3)),
-    "a function of the class, hidden": (Model, of_model, lambda m: setattr(m, "squash", lambda x: x * 3)),
-    "a method of the class": (
-        lambda: new_class(Model)(), of_model, lambda m: setattr(type(m), "__call__", lambda self, x: x * 3),
+    "functions appended": (functions, one_by_one, lambda fs: fs.append(Twice())),
+    "functions in another order": (functions, one_by_one, lambda fs: fs.reverse()),
+    "a node appended to an empty list": (list, lambda xs, x: x + sum(xs), lambda xs: xs.append(Value(2.0))),
+    "a key added": (lambda: {"a": Value(0.5)}, lambda d, x: x * sum(d.values()), lambda d: d.update(b=Value(2.0))),
+    "the order of a dict": (
+        lambda: {"a": Value(2.0), "b": Value(5.0)}, in_order, lambda d: d.update(a=d.pop("a")),
     ),
-    "a setting of a layer": (
-        lambda: nn.LayerNorm1d(2), lambda layer, x: layer(Tensor([1.0, 2.0]) * x), lambda m: setattr(m, "eps", 0.5),
+    "a key of a dict of numbers": (
+        lambda: {"k": 2.0}, lambda d, x: x * d.get("k", 3.0), lambda d: d.update(j=d.pop("k")),
     ),
-    "the mode of a model": (lambda: nn.Sequential(Noisy()), of_model, lambda m: m.eval()),
-    "forward on a layer": (
-        lambda: nn.Sequential(an_act()), of_model, lambda m: setattr(m, "forward", lambda x: x * 7.0),
-    ),
-    "the class of an object": (an_act, of_model, lambda a: setattr(a, "__class__", Twice)),
-    "the bases of a class": (an_act, of_model, lambda a: setattr(type(a), "__bases__", (Twice,))),
-    "an attribute that hides a base's": (
-        an_act, lambda a, x: acted(a.act, x), lambda a: setattr(type(a), "act", "twice"),
-    ),
-    "a special method that hides a base's": (
-        an_act, of_model, lambda a: setattr(type(a), "__call__", Twice.__call__),
-    ),
-    "what a constructor reads": (lambda: Act, lambda act, x: act()(x), lambda _: SETTINGS.update(how="twice")),
-    "what a partial method reads": (Partial, lambda a, x: a.go(x), lambda a: setattr(a, "act", "twice")),
-    "an attribute by a class pattern": (an_act, by_pattern, lambda a: setattr(a, "act", "twice")),
-    "an attribute of a kind of list": (
-        lambda: Listed([Value(1.0)]), lambda xs, x: acted(xs.act, x * xs[0]), lambda xs: setattr(xs, "act", "twice"),
-    ),
-    "an attribute of a namespace of argparse": (
-        lambda: argparse.Namespace(act="same"), lambda a, x: acted(a.act, x), lambda a: setattr(a, "act", "twice"),
+    "a string in a list in a dict": (
+        lambda: {"act": ["same", "twice"]}, lambda d, x: acted(d["act"][0], x), lambda d: d["act"].reverse(),
     ),
     "a string in a ChainMap": (
         lambda: ChainMap({"act": "same"}), lambda d, x: acted(d["act"], x), lambda d: d.update(act="twice"),
+    ),
+    "a string in a read-only view of a dict": (
+        lambda: ((held := {"act": "same"}), types.MappingProxyType(held)), lambda h, x: acted(h[1]["act"], x),
+        lambda h: h[0].update(act="twice"),
     ),
     "a node in a set": (
         lambda: {Value(2.0)}, lambda held, x: sum(held) * x, lambda held: (held.clear(), held.add(Value(5.0))),
@@ -599,100 +502,81 @@ CHANGES: dict[str, Row] = {
     "a node in an array of objects": (
         lambda: np.array([Value(2.0), 1.0], object), first_times, lambda held: held.__setitem__(0, Value(5.0)),
     ),
+    "a Value in a matrix": (matrix, sum_of_rows, lambda m: m[1].__setitem__(0, Value(9.0))),
+    "a row that is twice there": (matrix, sum_of_rows, lambda m: m.__setitem__(0, m[1])),
+    "rows in another order": (matrix, sum_of_rows, lambda m: m.reverse()),
+    # classes
+    "a method of a class": (an_act, of_model, lambda a: setattr(type(a), "__call__", Twice.__call__)),
+    "the class of an object": (an_act, of_model, lambda a: setattr(a, "__class__", Twice)),
+    "the bases of a class": (an_act, of_model, lambda a: setattr(type(a), "__bases__", (Twice,))),
+    "an attribute that hides a base's": (
+        an_act, lambda a, x: acted(a.act, x), lambda a: setattr(type(a), "act", "twice"),
+    ),
+    "what a constructor reads": (lambda: Made, lambda made, x: made()(x), lambda _: SETTINGS.update(act="twice")),
+    "what a partial method reads": (Partial, lambda a, x: a.go(x), lambda a: setattr(a, "act", "twice")),
+    "an attribute by a class pattern": (Partial, by_pattern, lambda a: setattr(a, "act", "twice")),
+    "an attribute of a kind of list": (
+        lambda: new_class(list, act="same")([Value(1.0)]), lambda xs, x: acted(xs.act, x * xs[0]),
+        lambda xs: setattr(xs, "act", "twice"),
+    ),
+    "an attribute of a namespace of argparse": (
+        lambda: argparse.Namespace(act="same"), lambda a, x: acted(a.act, x), lambda a: setattr(a, "act", "twice"),
+    ),
+    "an attribute of a metaclass": (
+        lambda: of_a_metaclass(act="same"), lambda c, x: acted(c.act, x), lambda c: setattr(type(c), "act", "twice"),
+    ),
+    "what a special method of a metaclass reads": (
+        lambda: of_a_metaclass(held=[1.0], __len__=lambda cls: len(cls.held)), lambda c, x: x * len(c),
+        lambda c: type(c).held.append(1.0),
+    ),
+    # layers, and other compiled functions
+    "a setting of a layer": (
+        lambda: nn.LayerNorm1d(2), lambda layer, x: layer(Tensor([1.0, 2.0]) * x), lambda m: setattr(m, "eps", 0.5),
+    ),
+    "the mode of a model": (lambda: nn.Sequential(Noisy()), of_model, lambda m: m.eval()),
+    "forward on a layer": (
+        lambda: nn.Sequential(an_act()), of_model, lambda m: setattr(m, "forward", lambda x: x * 7.0),
+    ),
+    "a weight of a neuron": (mlp, of_two, lambda m: neuron(m).w.__setitem__(0, Value(3.0))),
+    "the bias of a neuron": (mlp, of_two, lambda m: setattr(neuron(m), "b", Value(7.0))),
+    "whether a neuron is linear": (mlp, of_two, lambda m: setattr(neuron(m), "nonlin", False)),
     "what another compiled function reads": (
         lambda: ((held := [Value(2.0)]), micrograd.compile(lambda x: held[0] * x)), lambda held, x: held[1](x) * 1.0,
         lambda held: held[0].__setitem__(0, Value(5.0)),
     ),
-    "the order of a dict": (
-        lambda: {"a": Value(2.0), "b": Value(5.0)}, in_order, lambda d: d.update(a=d.pop("a")),
-    ),
-    "a key of a dict of numbers": (
-        lambda: {"k": 2.0}, lambda d, x: x * d.get("k", 3.0), lambda d: d.update(j=d.pop("k")),
-    ),
-    "a Value in a matrix": (matrix, sum_of_rows, lambda m: m[1].__setitem__(0, Value(9.0))),
-    "a row of a matrix": (matrix, sum_of_rows, lambda m: m.__setitem__(0, [Value(5.0), Value(6.0)])),
-    "a row that is twice there": (matrix, sum_of_rows, lambda m: m.__setitem__(0, m[1])),
-    "a longer matrix": (matrix, sum_of_rows, lambda m: m.append([Value(1.0), Value(2.0)])),
-    "rows in another order": (matrix, sum_of_rows, lambda m: m.reverse()),
-    "a Value in a row with two names": (
-        pair, of_row_and_matrix, lambda held: (
-            held["matrix"].__setitem__(0, held["row"][:]), held["row"].__setitem__(0, Value(10.0)),
-        ),
-    ),
-    "a weight of a neuron": (mlp, of_two, lambda m: neuron(m).w.__setitem__(0, Value(3.0))),
-    "the weights of a neuron": (mlp, of_two, lambda m: setattr(neuron(m), "w", [Value(1.0), Value(-2.0)])),
-    "the bias of a neuron": (mlp, of_two, lambda m: setattr(neuron(m), "b", Value(7.0))),
-    "whether a neuron is linear": (mlp, of_two, lambda m: setattr(neuron(m), "nonlin", False)),
     # lengths of containers, and the kind of what is in them
     "a list that grows": (lambda: [2.0, 3.0], lambda h, x: x * len(h), lambda h: h.append(1.0)),
-    "a list that shrinks": (lambda: [2, 3], lambda h, x: x * sum(h), lambda h: h.pop()),
     "a list in a list that grows": (lambda: [[2.0], [3.0]], lambda h, x: x * len(h[1]), lambda h: h[1].append(9.0)),
-    "a node in a list of numbers": (lambda: [2.0, 3.0], first_times, lambda h: h.__setitem__(0, Value(9.0))),
-    "a node in a nested list": (
-        lambda: [[2.0]], lambda h, x: x * h[0][0], lambda h: h[0].__setitem__(0, Value(9.0)),
-    ),
+    "a list in a tuple": (lambda: ([2.0],), lambda h, x: x * len(h[0]), lambda h: h[0].append(1.0)),
     "a node in a mixed list": (
         lambda: [2.0, [1.0]], lambda h, x: x * h[1][0], lambda h: h[1].__setitem__(0, Value(9.0)),
     ),
-    "None in a list": (
-        lambda: [2.0], lambda h, x: x * (5.0 if h[0] is None else 1.0), lambda h: h.__setitem__(0, None),
+    "a node in a long dict": (
+        lambda: dict.fromkeys(range(300), 1.0), lambda h, x: x * h[7], lambda h: h.__setitem__(7, Value(9.0)),
     ),
-    "a list in a tuple": (lambda: ([2.0],), lambda h, x: x * len(h[0]), lambda h: h[0].append(1.0)),
-    "a long dict": (many, lambda h, x: x * len(h), lambda h: h.update(more=1.0)),
-    "a node in a long dict": (many, lambda h, x: x * h[7], lambda h: h.__setitem__(7, Value(9.0))),
     "a deque": (lambda: deque([1.0]), lambda h, x: x * len(h), lambda h: h.append(2.0)),
-    "a set": (lambda: {1.0}, lambda h, x: x * len(h), lambda h: h.add(2.0)),
     "an array of the standard library": (
         lambda: array("d", [1.0]), lambda h, x: x * len(h), lambda h: h.append(2.0),
-    ),
-    "a string in a read-only view of a dict": (
-        lambda: ((held := {"act": "same"}), types.MappingProxyType(held)), lambda h, x: acted(h[1]["act"], x),
-        lambda h: h[0].update(act="twice"),
-    ),
-    "a bytearray": (lambda: bytearray(b"ab"), lambda h, x: x * len(h), lambda h: h.extend(b"c")),
-    "an array in a list": (
-        lambda: [np.ones(2)], lambda h, x: x * len(h[0]), lambda h: h.__setitem__(0, np.ones(3)),
     ),
     "a dtype": (
         lambda: [np.ones(2)], lambda h, x: x * len(h[0].dtype.name), lambda h: h.__setitem__(0, np.ones(2, int)),
     ),
-    # metaclasses
-    "an attribute of a metaclass": (
-        lambda: of_a_metaclass(act="same"), lambda c, x: acted(c.act, x), lambda c: setattr(type(c), "act", "twice"),
-    ),
-    "a property of a metaclass": (
-        lambda: of_a_metaclass(how="same", act=property(lambda cls: cls.how)), lambda c, x: acted(c.act, x),
-        lambda c: setattr(type(c), "how", "twice"),
-    ),
-    "__getattr__ of a metaclass": (
-        answering("__getattr__", lambda held, _: held[0]), lambda c, x: acted(c.act, x), says_twice,
-    ),
-    "__len__ of a metaclass": (answering("__len__", lambda held: len(held[0])), lambda c, x: x * len(c), says_twice),
-    "__iter__ of a metaclass": (
-        answering("__iter__", lambda held: iter(held[0])), lambda c, x: x * len(list(c)), says_twice,
-    ),
-    "__instancecheck__ of a metaclass": (
-        answering("__instancecheck__", lambda held, _: held[0] == "twice"),
-        lambda c, x: x * 2 if isinstance(1, c) else x, says_twice,
-    ),
-    "__call__ of a metaclass": (answering("__call__", lambda held, x: acted(held[0], x)), of_model, says_twice),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", CHANGES)
-@pytest.mark.parametrize("form", ["closed over", "of an object", "the function itself", "a bound method"])
-def test_structure_that_changes_is_traced_again(form: str, what: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(SETTINGS, "how", "same")
-    make, use, change = CHANGES[what]
-    box = types.SimpleNamespace(held=(held := make()))
-    f = {
-        "closed over": lambda x: use(held, x),
-        "of an object": lambda x: use(box.held, x),
-        "the function itself": held if use is of_model else None,
-        "a bound method": held.__call__ if make is Model else None,
-    }[form]
-    if f:
-        follows(f, lambda: change(held))
+@pytest.mark.parametrize(("make", "use", "change"), CHANGES.values(), ids=CHANGES)
+def test_structure_that_changes_is_traced_again(
+    make: Callable, use: Callable, change: Callable, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(SETTINGS, "act", "same")
+    held = make()
+    follows(lambda x: use(held, x), lambda: change(held))
+
+
+def test_objects_and_bound_methods_are_watched_as_functions_are():
+    model, act = nn.Sequential(an_act()), an_act()
+    follows(model, lambda: model[0].__setattr__("act", "twice"))
+    follows(act.__call__, lambda: setattr(act, "act", "twice"))
 
 
 def test_evaluation_mode_is_watched_where_no_module_changes():
@@ -707,16 +591,14 @@ def test_evaluation_mode_is_watched_where_no_module_changes():
 
 KEYWORDS: dict[str, tuple[Any, Callable[..., Any], Callable[[Any], object]]] = {
     "an attribute": (an_act(), lambda x, c: acted(c.act, x), lambda c: setattr(c, "act", "twice")),
-    "a dict": (Model(), lambda x, c: c(x), lambda c: c.acts.update(same=lambda x: x * 3)),
-    "a parameter": (Model(), lambda x, c: x * c.terms["a"], lambda c: c.terms.update(a=Value(7.0))),
-    "what a method reads": (Model().__call__, lambda x, c: c(x), lambda c: setattr(c.__self__, "skip", True)),
-    "a layer in a list": ([Model()], lambda x, c: c[0](x), lambda c: c[0].layers.append(Twice())),
+    "a parameter": (new_class()(w=Value(2.0)), lambda x, c: x * c.w, lambda c: setattr(c, "w", Value(7.0))),
+    "what a method reads": (an_act().__call__, lambda x, c: c(x), lambda c: setattr(c.__self__, "act", "twice")),
+    "a function in a list": ([functions()], lambda x, c: one_by_one(c[0], x), lambda c: c[0].append(Twice())),
 }
 
 
-@pytest.mark.parametrize("what", KEYWORDS)
-def test_object_given_by_keyword_is_watched(what: str):
-    held, f, change = KEYWORDS[what]
+@pytest.mark.parametrize(("held", "f", "change"), KEYWORDS.values(), ids=KEYWORDS)
+def test_object_given_by_keyword_is_watched(held: Any, f: Callable, change: Callable):
     follows(f, lambda: change(held), c=held)
 
 
@@ -729,16 +611,13 @@ class Trainer:
 
     def __init__(self) -> None:
         self.model, self.w = mlp(), Value(2.0)
-        self.steps, self.last, self.batch, self.best = 0, Value(1.0), (), None
-        self.notes, self.numbers, self.log = {"step": 0}, [[1.0, 2.0]], [Value(0.0)]
+        self.steps, self.last, self.notes = 0, Value(1.0), {"step": 0}
+        self.numbers, self.log = [[1.0, 2.0]], [Value(0.0)]
 
     def step(self) -> None:
         self.steps += 1
         self.last, self.log[0] = Value(3.0), Value(float(self.steps))
-        self.batch, self.best = ([self.steps], str(self.steps)), object()
-        self.notes |= {"step": self.steps, str(self.steps): 1.0}
-        self.numbers[0][0] = float(self.steps)
-        self.more = self.steps
+        self.notes[str(self.steps)], self.numbers[0][0], self.more = 1.0, float(self.steps), self.steps
 
     @micrograd.compile
     def loss(self, x: Any) -> Any:
@@ -770,11 +649,6 @@ class Line(nn.Module):
         self.seen = object()
 
 
-class Anything:
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_: None
-
-
 def equal_numbers() -> Any:
     box = types.SimpleNamespace(k=2.5, nan=float("nan"))
     box.step = lambda: vars(box).update(k=float("2.5"), nan=float("nan"))
@@ -785,7 +659,6 @@ UNREAD: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any]]] = {
     "what a method does not name": (Trainer, lambda t, x: t.loss(x)),
     "what a function does not name": (Trainer, lambda t, x: t.w * x + t.numbers[0][0] + (t.last is t.log)),
     "a list that grows, beside all parameters": (Counter, lambda t, x: sum(p * p for p in t.model.parameters()) * x),
-    "an attribute that forward does not name": (Line, of_model),
     "numbers that are bound again and equal": (equal_numbers, lambda box, x: x * box.k + box.nan),
 }
 
@@ -817,18 +690,6 @@ def test_generator_that_draws_outside_makes_no_difference():
     for _ in range(4):
         f([rng.gauss(0, 1), 1.0])
     assert f.cache_info().misses == 1
-
-
-def test_object_with_any_attribute_may_stand_beside_parameters():
-    anything, model = Anything(), mlp()
-    f = micrograd.compile(lambda x: x * sum(model.parameters()) if anything.gcf() is None else x)
-    assert f(1.0).data == f(1.0).data
-    assert f.cache_info()[:2] == (1, 1)
-
-
-def test_objects_own_method_may_be_called_transformed():
-    scaler = new_class(act="same", transformed=lambda self, x: acted(self.act, x))()
-    follows(lambda x: scaler.transformed(x), lambda: setattr(scaler, "act", "twice"))
 
 
 def test_code_of_an_installed_package_is_not_followed(tmp_path, monkeypatch):
@@ -888,12 +749,3 @@ def test_parameter_that_is_frozen_or_unfrozen_is_found():
         f().backward()
         assert w.grad == expected
     assert v.grad == 9.0
-
-
-def test_number_that_becomes_a_parameter_gets_its_gradient():
-    box = types.SimpleNamespace(k=2.0)
-    f = micrograd.compile(lambda x: box.k * x)
-    f(3.0)
-    box.k = Value(5.0)
-    f(3.0).backward()
-    assert box.k.grad == 3.0

@@ -27,14 +27,6 @@ def said(code):
 
 
 SAME = {
-    "a program": """
-        f = compile(lambda x, y: (x * y.tanh() + x.relu() ** 2).exp() / y)
-        x, y = Value(0.5), Value(1.5)
-        f(x, y).backward()
-        found = x.grad, y.grad
-        x, y = Value(0.5), Value(1.5)
-        f.fn(x, y).backward()
-        print(max(abs(a - b) for a, b in zip(found, (x.grad, y.grad))) < 1e-14)""",
     "all names": """
         everything = {}
         exec("from micrograd import *", everything)
@@ -55,50 +47,30 @@ SAME = {
                 optimizer.step()
         print(loss(xs, ys).data < 0.05 and loss.cache_info().misses == 3)""",
     "a whole training step": """
-        a, b = (nn.MLP(2, [3, 1]) for _ in range(2))
-        for p, q in zip(a.parameters(), b.parameters()):
-            q.data = p.data
-        whole, plain = (optim.Adam(model.parameters(), lr=0.1) for model in (a, b))
-        step = compile(lambda x, y: (a(x) - y) ** 2, update=whole)
-        for i in range(4):
-            plain.zero_grad()
-            ((b([0.1 * i, 0.2]) - 1.0) ** 2).backward()
-            plain.step()
-            step([0.1 * i, 0.2], 1.0)
-        found = [abs(p.data - q.data) < 1e-12 for p, q in zip(a.parameters(), b.parameters())]
-        print(all(found) and whole.state[whole.params[0]]["steps"] == 4)""",
+        w = Value(2.0)
+        adam = optim.Adam([w], lr=0.1)
+        step = compile(lambda x: (w * x - 1.0) ** 2, update=adam, check=True)
+        print(step(1.0).data == 1.0 and abs(w.data - 1.9) < 1e-8 and adam.state[w]["steps"] == 1)""",
     "transforms": """
         f = lambda x, y: x * x * y
         each = [gradient(g)(2.0, 3.0) == (12.0, 4.0) for g in (f, compile(f))]
         each += [hessian(g)(2.0, 3.0) == ((6.0, 4.0), (4.0, 0.0)) for g in (f, compile(f))]
         print(all(each) and value_and_grad(f)(2.0, 3.0) == (12.0, (12.0, 4.0)) and gradcheck(f, 2.0, 3.0, order=2))""",
     "a check": """
-        k, found, model = [1.0], [], nn.MLP(2, [3, 1], activation="tanh")
-        f = compile(lambda x: k[0] * model([x, 1.0]) ** 2, check=True)
-        step = compile(f.fn, update=optim.Adam(model.parameters(), lr=0.1), check=True)
-        f(1.0), step(1.0), step(1.0)
+        k = [3.0]
+        f = compile(lambda x: k[0] * x, check=True)
+        f(1.0)
         k[0] = 2.0
-        for g in (f, step):
-            try:
-                g(1.0)
-            except RuntimeError as error:
-                found.append("the function itself" in str(error))
-        print(found == [True, True])""",
-    "a page": """
-        f = compile(lambda x: x * x)
-        f(2.0)
-        print("multiply(x, x)" in str(f.lowered))""",
+        try:
+            f(1.0)
+        except RuntimeError as error:
+            print("the function itself" in str(error) and "multiply(" in str(f.lowered))""",
     "draws": """
         import random
         try:
             compile(lambda x: x * random.random())(1.0)
         except RuntimeError as error:
             print("random numbers" in str(error))""",
-    "seeds": """
-        manual_seed(3)
-        first = [list(batch) for batch in batches(range(7), size=3)]
-        manual_seed(3)
-        print(first == [list(batch) for batch in batches(range(7), size=3)] and len(first) == 3)""",
 }
 
 

@@ -1,4 +1,4 @@
-"""Backward passes over Values: what they add, and where."""
+"""Backward passes over Values and Tensors: what they add, and where."""
 
 from __future__ import annotations
 
@@ -16,11 +16,27 @@ from micrograd.scalars.grad_fn import AccumulateGrad
 # The shapes of graphs
 
 
+def rungs(x: Any) -> Any:
+    """A ladder, through which there are 2**60 ways."""
+    for _ in range(60):
+        x = x + x
+    return x
+
+
+def short_and_long(x: Any) -> Any:
+    long = base = x * 2
+    for _ in range(10):
+        long = long + 1
+    return base + long
+
+
 PASSES: dict[str, tuple[Callable[[Any], None], float]] = {  # from x, which is 3, and what they add to its gradient
     "x + x": (lambda x: (x + x).backward(), 2.0),
     "x * x": (lambda x: (x * x).backward(), 6.0),
     "x - x": (lambda x: (x - x).backward(), 0.0),
     "x / x": (lambda x: (x / x).backward(), 0.0),
+    "sixty rungs": (lambda x: rungs(x).backward(), 2.0**60),
+    "a short and a long path to the same node": (lambda x: short_and_long(x).backward(), 4.0),
     "a detached operand": (lambda x: ((x * x).detach() * x).backward(), 9.0),
     "a gradient that is given": (lambda x: (x * x).backward(0.5), 3.0),
     "a gradient that is a node": (lambda x: (x * x).backward(type(x)(0.5)), 3.0),
@@ -40,40 +56,12 @@ def test_backward_adds_all_parts_to_a_leaf(kind: Callable, run: Callable[[Any], 
 
 
 @over_kinds
-def test_backward_along_sixty_rungs_takes_sixty_steps(kind: Callable):
-    a = y = kind(1.0)
-    for _ in range(60):
-        y = y + y
-    y.backward()
-    assert a.grad == 2.0**60
-
-
-@over_kinds
-def test_backward_awaits_a_short_and_a_long_path_to_the_same_node(kind: Callable):
-    x = kind(1.0)
-    base = x * 2
-    long = base
-    for _ in range(10):
-        long = long + 1
-    (base + long).backward()
-    assert x.grad == 4.0
-
-
-@over_kinds
 def test_constants_collect_nothing(kind: Callable):
     x, c = kind(3.0), kind(2.0).detach()
     fresh, y = c.grad, x * c + 5
     five = y._prev[1]
     y.backward()
     assert (c.grad, five.grad, x.grad) == (fresh, fresh, 2.0)
-
-
-def test_backward_walks_a_graph_that_was_extended_since():
-    x = Value(3.0)
-    y = x * 2
-    y.backward()
-    (y * 10).backward()
-    assert (x.grad, y.grad) == (22.0, 10.0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -87,24 +75,16 @@ def test_inner_grads_are_those_of_the_last_pass_alone():
     z.backward()
     z.backward(10.0)
     assert (z.grad, y.grad) == (10.0, 20.0)
+    (z * 10).backward()  # through a graph that was extended since
+    assert (x.grad, y.grad) == (12.0 + 120.0 + 120.0, 20.0)
 
 
 @pytest.mark.parametrize("fresh", [0, 0.0, None])
 def test_grad_may_be_reset_to_zero_or_none(fresh):
     x = Value(3.0)
-    y = x * x
-    y.backward()
     x.grad = fresh
-    y.backward()
+    (x * x).backward()
     assert x.grad == 6.0
-
-
-def test_retain_graph_false_lets_the_graph_go():
-    x = Value(3.0)
-    y = x * 2
-    z = y + 1
-    z.backward(retain_graph=False)
-    assert (x.grad, y._prev, z._prev) == (2.0, (), ())
 
 
 @over_kinds
@@ -118,7 +98,7 @@ def test_released_graph_says_so(kind: Callable, first: Callable, again: Callable
     before = x.grad
     with pytest.raises(RuntimeError, match="released by an earlier backward pass: pass retain_graph=True to that one"):
         again(y, z)
-    assert x.grad == before
+    assert (x.grad, y._prev) == (before, ())
 
 
 @over_kinds
@@ -137,9 +117,7 @@ def test_failed_pass_does_not_release_the_graph(kind: Callable):
 # Data that changes after the forward pass
 
 
-@pytest.mark.parametrize(
-    "op", [lambda x: x * x, lambda x: x.exp(), lambda x: x**3, lambda x: x.tanh(), lambda x: x / (x + 1)]
-)
+@pytest.mark.parametrize("op", [lambda x: x * x, lambda x: x.exp(), lambda x: x**3, lambda x: x / (x + 1)])
 def test_changing_data_after_forward_never_alters_first_order_gradients(op):
     x = Value(0.5)
     y = op(x)
@@ -148,29 +126,17 @@ def test_changing_data_after_forward_never_alters_first_order_gradients(op):
     assert grad(y, x) == (wanted,)
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_changing_data_after_forward_raises_under_create_graph(which: int):
-    x = Value(0.5)
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_changing_data_after_forward_raises_under_create_graph_unless_it_was_put_back(which: int):
+    x, c = Value(0.0), Value(2.0, requires_grad=False)
     y = x.exp()
-    (x, y)[which].data = 7.0
-    with pytest.raises(RuntimeError, match="rerun the forward pass"):
-        grad(y, x, create_graph=True)
-
-
-def test_changing_a_constant_after_forward_raises_under_create_graph():
-    x, c = Value(0.5), Value(2.0, requires_grad=False)
-    y = x * c
-    c.data = 7.0
-    with pytest.raises(RuntimeError, match=r"used 2\.0, now 7\.0"):
-        grad(y, x, create_graph=True)
-
-
-def test_data_that_was_put_back_counts_as_unchanged():
-    x = Value(0.5)
-    y = x.exp()
-    x.data += 1.0
-    x.data -= 1.0
-    assert grad(y, x, create_graph=True)[0].data == y.data
+    node = (x, y, c)[which]
+    out, was = y * c, node.data
+    node.data = 7.0
+    with pytest.raises(RuntimeError, match=rf"used {was}, now 7\.0; rerun the forward pass"):
+        grad(out, x, create_graph=True)
+    node.data = was
+    assert grad(out, x, create_graph=True)[0].data == 2.0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -178,31 +144,22 @@ def test_data_that_was_put_back_counts_as_unchanged():
 
 
 @over_kinds
-def test_next_functions_lead_down_to_the_leaves(kind: Callable):
+def test_grad_fn_is_pytorchs_view_of_the_graph(kind: Callable):
     a, b = kind(2.0), kind(3.0)
-    ((left, i), (right, j)) = (a * b + b).grad_fn.next_functions
+    y = a * b + b
+    ((left, i), (right, j)) = y.grad_fn.next_functions
     assert (left.name(), type(right), right.variable is b, i, j) == ("MulBackward0", AccumulateGrad, True, 0, 0)
     assert all(fn.variable is leaf for (fn, _), leaf in zip(left.next_functions, (a, b), strict=True))
     assert (right.next_functions, right.name()) == ((), "AccumulateGrad")
     assert not hasattr(left, "variable")
-
-
-@over_kinds
-def test_grad_fn_of_a_leaf_and_of_a_constant_is_none(kind: Callable):
-    x = kind(2.0)
-    assert (x * x.detach()).grad_fn.next_functions[1] == (x * 3).grad_fn.next_functions[1] == (None, 0)
-    assert x.grad_fn is None
+    assert (a * a.detach()).grad_fn.next_functions[1] == (a * 3).grad_fn.next_functions[1] == (None, 0)
+    with pytest.raises(AttributeError):
+        y.grad_fn = None
 
 
 @over_kinds
 def test_grad_fn_is_the_same_object_as_long_as_somebody_holds_it(kind: Callable):
     a = kind(2.0)
-    y = a * a
-    fn = y.grad_fn
-    assert fn is y.grad_fn
+    fn = (a * a).grad_fn
+    assert fn is fn._node.grad_fn
     assert fn.next_functions[0][0] is fn.next_functions[1][0]
-
-
-def test_grad_fn_is_read_only():
-    with pytest.raises(AttributeError):
-        Value(2.0).grad_fn = None

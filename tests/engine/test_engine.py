@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from math import inf, nan
@@ -25,7 +24,6 @@ NUMPYS = [getattr(np, name)(3) for name in ("float64", "float32", "int64", "uint
 
 
 over_arithmetic = pytest.mark.parametrize("op", ARITHMETIC)
-over_comparisons = pytest.mark.parametrize("op", COMPARISONS)
 
 
 class Labelled(Value):
@@ -51,26 +49,20 @@ def test_fresh_value_is_a_leaf_that_requires_a_gradient_and_has_none_yet():
     assert (x.grad, x.requires_grad, x.is_leaf, x._prev, x._op, x.label, x.grad_fn) == (0, True, True, (), "", "", None)
 
 
-def test_constant_is_a_leaf_that_requires_no_gradient():
-    x = Value(1.0, requires_grad=False)
-    assert (x.requires_grad, x.is_leaf, x._prev, x.grad_fn) == (False, True, (), None)
+@pytest.mark.parametrize("make", [
+    lambda: Value(6.0, requires_grad=False), lambda: Value(6.0).detach(), lambda: (Value(2.0) * 3).detach(),
+    lambda: Value(2.0, requires_grad=False) * Value(3.0, requires_grad=False),
+])  # fmt: skip
+def test_constant_is_a_leaf_that_requires_no_gradient(make):
+    x = make()
+    assert (x.data, x.requires_grad, x.is_leaf, x._prev, x.grad_fn) == (6.0, False, True, (), None)
 
 
 def test_arguments_may_be_given_by_position_as_in_the_classic():
     a = Value(2.0)
     out = Value(4.0, (a, a), "+", "twice")
     assert (out.data, out._prev, out._op, out.label) == (4.0, (a, a), "+", "twice")
-
-
-def test_children_may_come_as_a_list_or_a_set():
-    a = Value(2.0)
     assert Value(2.0, [a], "id")._prev == Value(2.0, {a}, "id")._prev == (a,)
-
-
-def test_any_attribute_may_be_set():
-    x = Value(1.0)
-    x.label, x.note = "x", [1, 2]
-    assert (x.label, x.note) == ("x", [1, 2])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -97,77 +89,35 @@ def test_number_among_the_operands_is_a_constant_and_the_same_one_each_time():
     assert (three.data, three.requires_grad, three is y._prev[0]) == (3.0, False, True)
 
 
-def test_plus_gives_the_value_itself():
-    x = Value(2.0)
-    assert +x is x
-
-
 @pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
-def test_in_place_op_rebinds_as_numbers_do(op):
+def test_in_place_op_rebinds_as_numbers_do_and_plus_gives_the_value_itself(op):
     x = Value(2.0)
     y = op(x, 3)
-    assert (x.data, x.is_leaf, y._prev[0]) == (2.0, True, x)
-
-
-@over_arithmetic
-@pytest.mark.parametrize("other", ["3", None, [3], 1j, Decimal(3), object()], ids=lambda x: type(x).__name__)
-def test_arithmetic_with_what_is_no_real_number_raises_type_error(op, other):
-    with pytest.raises(TypeError):
-        op(Value(2.0), other)
-    with pytest.raises(TypeError):
-        op(other, Value(2.0))
-
-
-@pytest.mark.parametrize("op", [divmod, operator.matmul])
-def test_ops_without_a_derivative_here_raise_type_error(op):
-    with pytest.raises(TypeError, match="unsupported operand"):
-        op(Value(2.0), 3)
-
-
-@pytest.mark.parametrize(("pick", "index"), [(max, 2), (min, 1)])
-def test_max_and_min_give_one_of_the_values_itself(pick, index: int):
-    values = [Value(2.0), Value(-1.0), Value(5.0)]
-    assert pick(values) is values[index]
-
-
-@pytest.mark.parametrize(
-    ("base", "exponent", "out"),
-    [
-        (-8.0, Fraction(1, 3), nan),
-        (0.0, Fraction(-1, 2), inf),
-        (0.0, -1, inf),
-        *[(2.0, number, 8.0) for number in NUMPYS],
-    ],
-)
-def test_exponent_of_any_real_type_acts_as_its_float(base: float, exponent, out: float):
-    y = Value(base) ** exponent
-    assert type(y.data) is float
-    assert y.data == pytest.approx(out, rel=1e-15, nan_ok=True)
+    assert (x.data, x.is_leaf, y._prev[0], +x) == (2.0, True, x, x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A Value where a number is expected
 
 
-@over_comparisons
+@pytest.mark.parametrize("op", COMPARISONS)
 @pytest.mark.parametrize("a", [1.0, 2.0, nan])
 def test_comparisons_are_those_of_the_numbers(op, a: float):
     wanted = op(a, 2.0)
     assert op(Value(a), Value(2.0)) is op(Value(a), 2) is op(a, Value(2.0)) is wanted
 
 
-@over_comparisons
-@pytest.mark.parametrize("other", ["1", None, 1j], ids=repr)
-def test_value_has_no_order_with_what_is_no_number(op, other):
-    with pytest.raises(TypeError, match="not supported between"):
-        op(Value(1.0), other)
+@pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS)
+@pytest.mark.parametrize("other", ["3", None, [3], 1j, Decimal(3), object()], ids=lambda x: type(x).__name__)
+def test_value_has_no_arithmetic_and_no_order_with_what_is_no_real_number(op, other):
+    for pair in ((Value(2.0), other), (other, Value(2.0))):
+        with pytest.raises(TypeError):
+            op(*pair)
 
 
 def test_equality_and_hash_are_identity_so_that_nodes_can_stand_in_sets_and_dicts():
     a, b = Value(1.0), Value(1.0)
-    assert a == a
-    assert a != b
-    assert a != 1.0
+    assert (a == a, a == b, a == 1.0) == (True, False, False)
     seen = {a: "a", b: "b"}
     a.data = 7.0
     assert (seen[a], seen[b]) == ("a", "b")
@@ -196,15 +146,11 @@ def test_repr_has_the_classic_form_and_names_the_subclass():
 # Subclasses
 
 
-def test_detach_and_constants_of_a_subclass_are_of_the_subclass():
-    x = Labelled(2.0)
-    assert type(x.detach()) is type((x * 3)._prev[1]) is Labelled
-
-
 @over_arithmetic
-def test_subclass_wins_over_value_on_either_side(op):
+def test_subclass_makes_nodes_of_itself(op):
     a, b = Labelled(2.0), Value(3.0)
-    assert type(op(a, b)) is type(op(b, a)) is Labelled
+    made = [op(a, b), op(b, a), op(3, a)._prev[0], a.detach(), grad(op(a, b), a, create_graph=True)[0]]
+    assert {type(y) for y in made} == {Labelled}
 
 
 def test_op_does_not_call_the_constructor_of_a_subclass():
@@ -218,35 +164,12 @@ def test_op_does_not_call_the_constructor_of_a_subclass():
     assert x.grad == 3.0
 
 
-def test_subclass_that_compares_by_value_is_refused_or_right():
-    with suppress(TypeError):
+def test_subclass_that_compares_by_value_is_refused():
+    with pytest.raises(TypeError, match="Equal defines == or hash: nodes are told apart by identity"):
 
         class Equal(Value):
             def __eq__(self, other):
                 return self.data == float(other)
-
-            def __hash__(self):
-                return hash(self.data)
-
-        a, b = Equal(2.0), Equal(2.0)
-        (a * 3 + b * 5).backward()
-        assert (a.grad, b.grad) == (3.0, 5.0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Constants and detach
-
-
-def test_detach_gives_a_constant_with_the_number_and_no_history():
-    y = Value(2.0) * 3
-    d = y.detach()
-    assert (d.data, d.requires_grad, d._prev) == (6.0, False, ())
-
-
-def test_constants_give_constants():
-    a, b = Value(2.0, requires_grad=False), Value(3.0, requires_grad=False)
-    y = (a * b + 1).tanh()
-    assert (y.requires_grad, y._prev) == (False, ())
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -269,42 +192,32 @@ WRONG = [
     (lambda: Value(1j), TypeError, ["complex", "real number"]),
     (lambda: Value([1.0]), TypeError, ["list", "real number"]),
     (lambda: Value(x), TypeError, ["Value", "detach()"]),
-    (lambda: setattr(x, "data", "3"), TypeError, ["str", "real number"]),
     (lambda: setattr(x, "data", x * 2), TypeError, ["Value", "detach()"]),
-    (lambda: setattr(x, "data", None), TypeError, ["NoneType"]),
     (lambda: Value(1.0, requires_grad=True, grad=3), TypeError, ["grad"]),
     # operands
     (lambda: Value(1.0, (2.0,), "+"), TypeError, ["operands", "tuple of Values", "(2.0,)"]),
     (lambda: Value(1.0, x), TypeError, ["Value", "tuple"]),
-    (lambda: Value(1.0, Value(0.0)), TypeError, ["Value", "tuple"]),
     (lambda: Value(1.0, "x"), TypeError, ["operands", "tuple of Values", "its name is label=; found 'x'"]),
     (lambda: setattr(x * 2, "requires_grad", False), RuntimeError, ["leaf", "detach()"]),
     (lambda: x + "1", TypeError, ["+", "Value", "str"]),
-    (lambda: x - [1], TypeError, ["list", "Value"]),
     (lambda: x ** "2", TypeError, ["**", "Value", "str"]),
     (lambda: pow(x, 2, 5), TypeError, []),
+    (lambda: divmod(x, 3), TypeError, ["unsupported operand"]),
+    (lambda: x @ 3, TypeError, ["unsupported operand"]),
     (lambda: x < "1", TypeError, ["<", "Value", "str"]),
     (lambda: x.maximum("1"), TypeError, ["maximum", "str"]),
     (lambda: x.minimum(None), TypeError, ["minimum", "NoneType"]),
     (lambda: x.leaky_relu(Value(0.1)), TypeError, ["slope", "Value"]),
-    (lambda: x.leaky_relu("0.1"), TypeError, ["slope", "str"]),
     (lambda: int(Value(inf, requires_grad=False)), OverflowError, ["infinity"]),
     (lambda: int(Value(nan, requires_grad=False)), ValueError, ["NaN"]),
     # backward
     (lambda: c.backward(), RuntimeError, ["constant", "no_grad"]),
-    (lambda: (c * 2).backward(), RuntimeError, ["constant", "no_grad"]),
     (lambda: (x * 2).backward("1"), TypeError, ["gradient", "str"]),
     (lambda: (x * 2).backward([1.0, 2.0]), TypeError, ["gradient", "number", "list"]),
-    (lambda: (x * 2).backward(1j), TypeError, ["gradient", "complex"]),
     (lambda: (x * 2).backward(inputs=[]), ValueError, ["empty", "input"]),
-    (lambda: (x * 2).backward(inputs=["x"]), TypeError, ["input", "str"]),
-    (lambda: (x * 2).backward(inputs=[c]), RuntimeError, ["input", "constant"]),
     (lambda: backward([]), ValueError, ["empty", "root"]),
     (lambda: backward(3.0), TypeError, ["root", "float"]),
-    (lambda: backward([x * 2, 3.0]), TypeError, ["root", "float"]),
     # grad
-    (lambda: grad(x * 2, 3.0), TypeError, ["input", "float"]),
-    (lambda: grad("x", x), TypeError, ["output", "str"]),
     (lambda: grad([], x), ValueError, ["empty", "output"]),
     (lambda: grad(x * 2, []), ValueError, ["empty", "input"]),
     # hooks and modes

@@ -7,7 +7,6 @@ import math
 from math import inf, isnan, nan
 
 import pytest
-from engine_helpers import plant
 from mpmath import mp, mpf
 from ops_list import OPS, Op
 
@@ -70,10 +69,6 @@ def test_every_method_that_makes_a_value_stands_in_the_list():
     assert methods - no_ops <= {op.name.split(":")[0] for op in OPS}
 
 
-def test_ops_stand_in_the_list_once():
-    assert len({op.name for op in OPS}) == len(OPS)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Against mpmath
 
@@ -101,13 +96,6 @@ def test_higher_derivatives_and_mixed_partials_agree_with_mpmath(op: Op, order: 
         for along in itertools.product(range(len(point)), repeat=order):
             wanted = true_derivative(op, point, along)
             assert derivative(op, point, along) == pytest.approx(wanted, rel=1e-10, abs=1e-12), (point, along)
-
-
-def test_rule_that_is_right_on_numbers_and_frozen_in_higher_orders_is_caught(monkeypatch):
-    op = next(op for op in OPS if op.name == "tanh")
-    plant(monkeypatch, ops.tanh, "to_a", lambda g, out, a: g * (1 - getattr(out, "data", out) ** 2))
-    assert first_derivatives(op, (0.5,)) == pytest.approx([true_derivative(op, (0.5,), (0,))])
-    assert derivative(op, (0.5,), (0, 0)) != pytest.approx(true_derivative(op, (0.5,), (0, 0)))
 
 
 TAILS = {  # the derivative along so many operands, of the value itself
@@ -143,12 +131,6 @@ def test_number_may_stand_on_either_side(op: Op):
         assert [x.grad, y.grad] == first_derivatives(op, (a, b))
 
 
-@pytest.mark.parametrize("name", ["maximum", "minimum"])
-def test_other_operand_of_maximum_and_minimum_may_be_a_number(name: str):
-    x = Value(2.0)
-    assert getattr(x, name)(3).data == getattr(x, name)(Value(3.0)).data
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Against PyTorch
 
@@ -181,18 +163,11 @@ def test_edges_agree_with_pytorch(torch, op: Op):
         if any(repr(x) == repr(other) for x in point for other in DELIBERATE.get(op.name, ())):
             continue
         if op.name == "pow" and 0.0 in point[1:]:
-            continue  # see the next test
+            continue  # where PyTorch has another sign or nan; see `edges`
         tensors, y = in_torch(torch, op, point)
         slopes = [s.item() for s in torch.autograd.grad(y, tensors)]
         assert op.call(*map(Value, point)).data == pytest.approx(y.item(), rel=1e-13, nan_ok=True), point
         assert first_derivatives(op, point) == pytest.approx(slopes, rel=1e-12, abs=1e-300, nan_ok=True), point
-
-
-@pytest.mark.parametrize("b", [-2.0, -4.0])
-def test_negative_even_power_of_minus_zero_rises_to_infinity(b: float):
-    x = Value(-0.0)
-    (x ** Value(b)).backward()
-    assert x.grad == inf
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -272,10 +247,6 @@ def test_overflow_or_a_division_by_zero_in_the_middle_of_a_pass_still_reaches_th
 # The table
 
 
-def test_row_may_be_called_on_numbers():
-    assert (ops.exp(0.0), ops.div(1.0, 0.0), ops.mul(2, 3)) == (1.0, inf, 6)
-
-
 class Mine(Value):
     """A subclass as users write them."""
 
@@ -292,19 +263,13 @@ def test_each_op_is_one_node_and_stays_in_a_subclass(op: Op):
     ("make", "name", "function"),
     [
         (lambda a: a + 1, "+", "Add"),
-        (lambda a: 1 + a, "+", "Add"),
-        (lambda a: a - 1, "-", "Sub"),
-        (lambda a: a * 2, "*", "Mul"),
         (lambda a: a / 2, "/", "Div"),
         (lambda a: a**2, "**2", "Pow"),
         (lambda a: a**-1, "**-1", "Pow"),
-        (lambda a: a**0.5, "**0.5", "Pow"),
         (lambda a: a**a, "**", "Pow"),
         (lambda a: -a, "neg", "Neg"),
         (lambda a: a.relu(), "ReLU", "Relu"),
         (lambda a: a.leaky_relu(), "leaky_relu", "LeakyRelu"),
-        (lambda a: a.tanh(), "tanh", "Tanh"),
-        (lambda a: a.maximum(0), "maximum", "Maximum"),
     ],
 )
 def test_op_has_the_name_that_the_classic_draws_and_a_grad_fn_as_in_pytorch(make, name: str, function: str):

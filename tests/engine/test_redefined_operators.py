@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +11,9 @@ import micrograd
 from micrograd import Value, grad
 from micrograd.scalars import ops
 
-UNARY = {"neg": ops.neg, "abs": ops.abs_}
 BINARY = {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": ops.div, "pow": ops.pow}
-SIGNS = [f"__{side}{name}__" for name in BINARY for side in ("", "r")] + [f"__{name}__" for name in UNARY]
-ROWS = [*{**ops.TABLE, "power": ops.power(3), "root": ops.power(0.5)}.items()]
+SIGNS = [f"__{side}{name}__" for name in BINARY for side in ("", "r")] + ["__neg__", "__abs__"]
+ROWS = {**ops.TABLE, "power": ops.power(3), "root": ops.power(0.5)}
 
 
 def tenfold(name: str) -> Callable[..., Any]:
@@ -29,30 +27,32 @@ def tenfold(name: str) -> Callable[..., Any]:
     return method
 
 
-class Tenfold(Value):
-    """A Value that redefines every operator."""
-
-    __slots__ = ()
-
-
-for _name in SIGNS:
-    setattr(Tenfold, _name, tenfold(_name))
+Tenfold = type("Tenfold", (Value,), {name: tenfold(name) for name in SIGNS})
 
 
 def derivatives(kind: type[Value], row: Any) -> list[float]:
-    """The derivatives of a row up to the third, at a point without a kink."""
+    """The derivatives of a row up to the third, at a point without a kink, and what two passes leave in `.grad`."""
     points = [kind(x + (row is ops.TABLE.get("arccosh"))) for x in ((0.3,) if row.to_b is None else (0.3, 0.7))]
     found, ys = [], [row(*points)]
     for _ in range(3):
         ys = [g for y in ys for g in grad(y, points, create_graph=True, allow_unused=True) if g is not None]
         found += [g.data for g in ys]
         ys = [g for g in ys if g.requires_grad]
-    return found
+    for _ in range(2):
+        row(*points).backward(create_graph=True)
+    return found + [float(x.grad) for x in points]
 
 
-@pytest.mark.parametrize(("name", "row"), ROWS, ids=[name for name, _ in ROWS])
-def test_derivatives_of_any_order_are_those_of_a_value(name, row):
-    assert derivatives(Tenfold, row) == derivatives(Value, row)
+@pytest.mark.filterwarnings("ignore:no gradient flows")
+@pytest.mark.parametrize("name", ROWS)
+def test_derivatives_of_any_order_are_those_of_a_value(name: str):
+    assert derivatives(Tenfold, ROWS[name]) == derivatives(Value, ROWS[name])
+
+
+def test_edges_of_ieee_754_are_those_of_a_value():
+    x = Tenfold(0.0)
+    ops.div(1.0, x).backward()
+    assert x.grad == -float("inf")
 
 
 def test_operator_that_is_redefined_is_used_where_the_user_writes_it():
@@ -66,21 +66,7 @@ def test_operator_that_is_redefined_is_used_where_the_user_writes_it():
     assert (y.data, slope.data, grad(slope, x)) == (40.0, 40.0, (20.0,))
 
 
-@pytest.mark.parametrize(("data", "wanted"), [(0.0, -math.inf), (1e-200, -math.inf)])
-def test_edges_of_ieee_754_are_those_of_a_value(data: float, wanted: float):
-    x = Tenfold(data)
-    ops.div(1.0, x).backward()
-    assert x.grad == wanted
-
-
-def test_gradients_of_several_passes_are_added_as_values_are():
-    x = Tenfold(3.0)
-    for _ in range(2):
-        ops.mul(x, x).backward(create_graph=True)
-    assert x.grad.data == 12.0
-
-
-def test_same_holds_for_tensors():
+def test_derivatives_of_a_subclass_of_tensor_are_those_of_a_tensor():
     class Tenfolds(micrograd.Tensor):
         def __rmul__(self, other: Any) -> Any:
             return 10 * (other * micrograd.Tensor(self.data))

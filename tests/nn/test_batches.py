@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from micrograd.nn.batches import batches
-from micrograd.tensor import Tensor
 from micrograd.tensor.randomness import generator, manual_seed
 
 
@@ -29,12 +28,6 @@ def test_batches_follow_the_generator_and_the_seed_of_the_package():
     assert order() == first
     assert a == b != first
     assert generator() is generator()
-
-
-def test_batches_of_tensors_are_tensors():
-    ((x, y),) = batches(Tensor([[1.0], [2.0]], requires_grad=True), ["a", "b"], size=10)
-    assert x.requires_grad
-    assert set(y) == {"a", "b"}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from micrograd import Tensor, Value, backward, functional, grad, nn, no_grad, value_and_grad
+from micrograd import Tensor, Value, backward, functional, grad, nn, no_grad
 
 ONE_HOT = "these look one-hot, so pass targets.argmax(axis=-1)"
 NO_VALUE = "nothing to differentiate: no Value in this computation has requires_grad=True"
@@ -25,16 +25,12 @@ ONE_SAMPLE = "takes one sample of 3 numbers, found shape"
 X = Tensor(np.ones((2, 3)))
 MISTAKES = {
     "a batch": (lambda: nn.MLP(3, [4, 1])(np.ones((5, 3))), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
-    "a square batch": (lambda: nn.MLP(3, [1])(np.ones((3, 3))), f"an MLP {ONE_SAMPLE} (3, 3): write ["),
     "a batch of one": (lambda: nn.MLP(3, [1])(np.ones((1, 3))), f"an MLP {ONE_SAMPLE} (1, 3): write ["),
     "a list of lists": (lambda: nn.MLP(3, [1])([[1, 2, 3]] * 5), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
     "a batch as a Tensor": (lambda: nn.MLP(3, [1])(Tensor(np.ones((5, 3)))), f"an MLP {ONE_SAMPLE} (5, 3)"),
-    "three axes": (lambda: nn.MLP(3, [1])(np.ones((5, 2, 3))), f"an MLP {ONE_SAMPLE} (5, 2, 3)"),
-    "a batch for a Layer": (lambda: nn.Layer(3, 4)(np.ones((5, 3))), f"a Layer {ONE_SAMPLE} (5, 3)"),
     "a batch for a Neuron": (lambda: nn.Neuron(3)(np.ones((5, 3))), f"a Neuron {ONE_SAMPLE} (5, 3)"),
     "a list among numbers": (lambda: nn.MLP(3, [1])([Value(1.0), [2.0], 3.0]), "input 1 is a list"),
     "a text among numbers": (lambda: nn.MLP(3, [1])([1.0, "a", 2.0]), "input 1 is a str"),
-    "ReLU": (lambda: nn.Sequential(nn.Linear(2, 1), nn.ReLU), "layer 1 is the class ReLU: write ReLU()"),
     "Linear": (lambda: nn.Sequential(nn.Linear, nn.ReLU()), "layer 0 is the class Linear: write Linear(...)"),
     "Dropout": (lambda: nn.Sequential(nn.Dropout), "layer 0 is the class Dropout: write Dropout()"),
     "to": (lambda: nn.Linear(2, 1).to("cuda"), "'Linear' object has no attribute 'to': there is no device here"),
@@ -52,7 +48,6 @@ MISTAKES = {
     ),
     "backward twice": (twice, "in a training loop, compute the loss again in each step"),
     "one-hot": (lambda: functional.cross_entropy(X, np.eye(3)[:2]), ONE_HOT),
-    "one-hot integers": (lambda: functional.cross_entropy(X, np.eye(3, dtype=int)[:2]), ONE_HOT),
     "one-hot for nll": (lambda: functional.nll(X[0], np.eye(3)[0]), ONE_HOT),
     "a one-hot list": (lambda: functional.cross_entropy([[Value(1.0)] * 3], [[0, 1, 0]]), "pass the place of its 1"),
     "labels from 1": (lambda: functional.cross_entropy(X, [1, 3]), "from 0 to 2, since labels count from 0"),
@@ -65,12 +60,3 @@ def test_mistake_is_answered_with_what_to_do(mistake, message):
     with pytest.raises((TypeError, ValueError, RuntimeError, IndexError, AttributeError)) as found:
         mistake()
     assert message in str(found.value)
-
-
-def test_activation_class_that_is_no_module_is_still_a_function():
-    assert nn.Sequential(float)("2.5") == 2.5
-
-
-def test_transforms_of_texts_are_refused_too():
-    with pytest.raises(TypeError, match="number"):
-        value_and_grad(lambda x: x * "3")(2.0)

@@ -35,25 +35,3 @@ def test_misspelt_keyword_names_the_right_one(call, message):
     with pytest.raises(TypeError) as found:
         call()
     assert message in str(found.value)
-
-
-class Mine(nn.Module):
-    def __init__(self, dim, act="tanh", **others):
-        self.line = nn.Linear(dim, dim, **others)
-
-
-def test_keyword_that_is_right_is_not_blamed_for_another_error():
-    with pytest.raises(TypeError, match="Linear has no keyword biass: did you mean bias"):
-        Mine(dim=2, act="relu", biass=True)
-    with pytest.raises(TypeError, match="in_features must be a whole number, found str"):
-        Mine(dim="two", act="relu")
-    with pytest.raises(TypeError, match="MLP has no keyword colour: did you mean nin, nouts, activation, rng"):
-        nn.MLP(2, [1], colour="red")
-
-
-def test_subclass_of_an_optimizer_is_named_itself():
-    class Faster(SGD):
-        pass
-
-    with pytest.raises(TypeError, match="Faster has no keyword learning_rate: did you mean lr"):
-        Faster([X], learning_rate=0.1)

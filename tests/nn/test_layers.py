@@ -2,15 +2,11 @@
 
 import copy
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from micrograd import nn
-from micrograd.autograd.check import gradcheck
 from micrograd.engine import Value
 from micrograd.nn import layers
 from micrograd.tensor import Tensor
@@ -24,20 +20,6 @@ def rng():
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Parameter, and how a module finds what it holds
-
-
-def test_parameter_requires_a_gradient_and_what_is_computed_from_it_is_a_plain_tensor():
-    w = nn.Parameter([1.0, 2.0])
-    assert w.requires_grad
-    assert w.is_leaf
-    assert type(w * 2) is Tensor
-    assert type(w.detach()) is Tensor
-    assert repr(w) == "Parameter([1., 2.], requires_grad=True)"
-
-
-def test_parameter_of_integers_is_refused():
-    with pytest.raises(RuntimeError, match="int64"):
-        nn.Parameter([1, 2])
 
 
 def test_values_and_tensors_may_stand_in_one_module():
@@ -72,7 +54,7 @@ def test_repr_shows_the_tree():
     class Net(nn.Module):
         def __init__(self):
             self.body = nn.Sequential(nn.Linear(2, 3, bias=False), nn.Sequential(nn.Dropout(0.1)))
-            self.heads = [nn.Embedding(5, 2), nn.BatchNorm1d(2)]
+            self.heads = [nn.Embedding(5, 2), nn.BatchNorm1d(2), nn.MaxPool2d(2), nn.AvgPool2d(3, 1)]
             self.me = self
 
     assert repr(Net()) == (
@@ -85,31 +67,11 @@ def test_repr_shows_the_tree():
         "  )\n"
         "  (heads.0): Embedding(5, 2)\n"
         "  (heads.1): BatchNorm1d(2, eps=1e-05, momentum=0.1)\n"
+        "  (heads.2): MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1)\n"
+        "  (heads.3): AvgPool2d(kernel_size=3, stride=1, padding=0)\n"
         "  (me): (...)\n"
         ")"
     )
-
-
-def test_calls_leave_their_marks_on_the_nodes():
-    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
-    out = model(np.ones((2, 3)))
-    assert out._node._made_by[:-1] == (model, model[2])
-
-
-def test_names_of_nn_are_found_lazily():
-    code = (
-        "import sys, micrograd.nn as nn\n"
-        "assert {'Linear', 'MLP'} <= set(dir(nn)) and 'numpy' not in sys.modules\n"
-        "nn.Linear(1, 1)\n"
-        "sys.exit('numpy' not in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
-    with pytest.raises(AttributeError, match="no attribute 'Conv9d'"):
-        nn.Conv9d
-
-
-def test_every_name_that_nn_exports_is_there():
-    assert all(hasattr(nn, name) for name in nn.__all__)
 
 
 def test_every_layer_is_exported():
@@ -120,16 +82,6 @@ def test_every_layer_is_exported():
 
 # ---------------------------------------------------------------------------------------------------------------------
 # State
-
-
-def test_taking_a_state_leaves_a_graph_and_shared_memory_alone(rng):
-    linear = nn.Linear(2, 1, rng=rng)
-    same = linear.weight.detach()
-    loss = (linear(np.ones((1, 2))) ** 2).sum()
-    linear.state_dict()
-    loss.backward()
-    same[0, 0] = 5
-    assert linear.weight.tolist()[0][0] == 5.0
 
 
 def test_state_is_loaded_in_place_so_that_what_shares_the_memory_follows(rng):
@@ -144,23 +96,15 @@ def test_state_is_loaded_in_place_so_that_what_shares_the_memory_follows(rng):
 # Linear
 
 
-def test_initial_weights_are_within_pytorchs_bounds_and_fill_them(rng):
-    linear = nn.Linear(16, 1000, rng=rng)
-    for p in (linear.weight, linear.bias):
-        values = p.detach().data
-        assert abs(values).max() <= 0.25
-        assert values.min() < -0.24
-        assert values.max() > 0.24
-        assert abs(values.mean()) < 0.02
+def test_weights_and_drops_follow_the_seed_of_the_package_or_the_generator_given():
+    def drawn(**given):
+        return nn.Linear(2, 2, **given).weight.tolist(), nn.Dropout(**given)(np.ones(20)).tolist()
 
-
-def test_weights_follow_the_seed_of_the_package_or_the_generator_given():
     manual_seed(3)
-    first = nn.Linear(2, 2).weight.tolist()
+    first = drawn()
     manual_seed(3)
-    assert nn.Linear(2, 2).weight.tolist() == first
-    a, b = (nn.Linear(2, 2, rng=np.random.default_rng(1)).weight.tolist() for _ in range(2))
-    assert a == b != first
+    assert drawn() == first
+    assert drawn(rng=np.random.default_rng(1)) == drawn(rng=np.random.default_rng(1)) != first
 
 
 def test_dtype_is_kept_from_the_inputs_to_the_gradients():
@@ -175,37 +119,6 @@ def test_dtype_is_kept_from_the_inputs_to_the_gradients():
     assert model[1].running_mean.dtype == np.float32
 
 
-@pytest.mark.parametrize("shape", [(3,), (5, 3), (2, 5, 3), (0, 3)])
-def test_linear_takes_any_number_of_axes_before_the_features(shape, rng):
-    linear, x = nn.Linear(3, 2, rng=rng), rng.standard_normal(shape)
-    expected = x @ linear.weight.detach().data.T + linear.bias.detach().data
-    assert linear(x).detach().data == pytest.approx(expected)
-    assert linear(x).shape == (*shape[:-1], 2)
-
-
-def test_without_a_bias_there_is_none():
-    linear = nn.Linear(3, 2, bias=False)
-    assert list(linear.state_dict()) == ["weight"]
-    assert linear(np.zeros((1, 3))).tolist() == [[0.0, 0.0]]
-
-
-@pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid", "gelu"])
-def test_same_network_as_scalars_and_as_arrays_gives_the_same_numbers_and_gradients(activation, rng):
-    scalars = nn.MLP(3, [5, 2], activation=activation, rng=random.Random(1))
-    between = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}[activation]()
-    first, second = (nn.Linear.from_neurons(layer) for layer in scalars.layers)
-    x = rng.standard_normal((4, 3))
-    out = nn.Sequential(first, between, second)(x)
-    numbers = [scalars(row.tolist()) for row in x]
-    assert out.detach().data == pytest.approx(np.array([[v.data for v in row] for row in numbers]), rel=1e-12)
-    (out * out).sum().backward()
-    sum(v * v for row in numbers for v in row).backward()
-    for linear, layer in zip((first, second), scalars.layers, strict=True):
-        expected = [[w.grad for w in neuron.w] for neuron in layer.neurons]
-        assert linear.weight.grad == pytest.approx(np.array(expected), rel=1e-12)
-        assert linear.bias.grad == pytest.approx(np.array([neuron.b.grad for neuron in layer.neurons]), rel=1e-12)
-
-
 def test_layers_from_neurons_and_back_keep_every_bit_and_draw_no_number(rng):
     linear = nn.Linear(3, 2, rng=rng)
     before, drawn = random.getstate(), copy.deepcopy(rng.bit_generator.state)
@@ -215,10 +128,6 @@ def test_layers_from_neurons_and_back_keep_every_bit_and_draw_no_number(rng):
     assert (twin.weight == linear.weight).all()
     assert (twin.bias == linear.bias).all()
     assert [v.data for v in layer([1.0, 2.0, 3.0])] == pytest.approx(twin([1.0, 2.0, 3.0]).tanh().tolist(), rel=1e-12)
-
-
-def test_linear_without_a_bias_becomes_neurons_with_a_bias_of_zero():
-    assert [neuron.b.data for neuron in nn.Linear(2, 2, bias=False).to_neurons().neurons] == [0.0, 0.0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -239,19 +148,6 @@ def test_running_statistics_are_pytorchs_after_several_batches_and_used_in_eval(
     assert ours.num_batches_tracked.item() == 3
 
 
-@pytest.mark.parametrize("make", [lambda: nn.BatchNorm1d(2), lambda: nn.LayerNorm1d(2)])
-def test_derivatives_of_normalisation_are_right_to_the_second_order(make, rng):
-    layer = make()
-    assert gradcheck(lambda x: (layer(x) ** 3).sum(), Tensor(rng.standard_normal((3, 2)), requires_grad=True), order=2)
-
-
-def test_statistics_have_no_gradient_and_no_history(rng):
-    layer = nn.BatchNorm1d(2)
-    layer(Tensor(rng.standard_normal((3, 2)), requires_grad=True))
-    assert not layer.running_mean.requires_grad
-    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Dropout, Embedding, Flatten
 
@@ -260,13 +156,6 @@ def test_dropout_drops_its_part_and_keeps_the_mean(rng):
     out = nn.Dropout(0.25, rng=rng)(np.ones((100, 100))).data
     assert set(np.unique(out)) == {0.0, 1 / 0.75}
     assert (out == 0).mean() == pytest.approx(0.25, abs=0.02)
-
-
-def test_dropout_lets_the_gradient_pass_where_it_let_the_value(rng):
-    x = Tensor(np.ones(50), requires_grad=True)
-    out = nn.Dropout(rng=rng)(x)
-    out.sum().backward()
-    assert (x.grad == out.detach().data).all()
 
 
 def test_dropout_of_nothing_in_use_and_of_everything():
@@ -283,13 +172,6 @@ def test_dropout_makes_floats_of_integers(p, rng):
     assert set(out.tolist()) <= {0.0, *(np.arange(1, 9) / 0.7)}
 
 
-def test_dropout_follows_the_seed_of_the_package():
-    manual_seed(5)
-    first = nn.Dropout()(np.ones(20)).tolist()
-    manual_seed(5)
-    assert nn.Dropout()(np.ones(20)).tolist() == first
-
-
 def test_embedding_adds_up_the_gradients_of_what_is_looked_up_twice(rng):
     table = nn.Embedding(4, 2, rng=rng)
     out = table([[1, 2], [1, 1]])
@@ -299,27 +181,6 @@ def test_embedding_adds_up_the_gradients_of_what_is_looked_up_twice(rng):
     assert (table(Tensor([2])) == table.weight[2]).all()
 
 
-def test_flatten_keeps_the_samples_even_where_there_are_none():
-    assert nn.Flatten()(np.zeros((0, 2, 3))).shape == (0, 6)
-    assert nn.Flatten()(np.zeros(5)).shape == (5, 1)
-
-
-def test_sequential_takes_functions_and_can_be_walked():
-    model = nn.Sequential(lambda x: x * 2, nn.ReLU())
-    assert model(Tensor([-1.0, 1.0])).tolist() == [0.0, 2.0]
-    assert len(model) == 2
-    assert list(model) == [model[0], model[1]]
-
-
-def test_subclass_of_sequential_may_hold_more():
-    class Scaled(nn.Sequential):
-        def __init__(self, *layers):
-            super().__init__(*layers)
-            self.scale = nn.Parameter(2.0)
-
-    assert list(Scaled(nn.Linear(1, 1)).state_dict()) == ["0.weight", "0.bias", "scale"]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Wrong inputs
 
@@ -327,6 +188,7 @@ def test_subclass_of_sequential_may_hold_more():
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
+        (lambda: nn.Parameter([1, 2]), RuntimeError, "int64"),
         (lambda: nn.Linear(0, 1), ValueError, "in_features must be at least 1, found 0"),
         (lambda: nn.Linear(1, 2.5), TypeError, "out_features must be a whole number"),
         (lambda: nn.Linear(1, 1, rng=3), TypeError, "rng must be a NumPy Generator"),
@@ -351,8 +213,3 @@ def test_subclass_of_sequential_may_hold_more():
 def test_wrong_uses_are_told_what_is_wrong(wrong, error, message):
     with pytest.raises(error, match=message):
         wrong()
-
-
-def test_repr_of_a_pooling_has_pytorchs_settings():
-    assert repr(nn.MaxPool2d(2)) == "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1)"
-    assert repr(nn.AvgPool2d(3, 1)) == "AvgPool2d(kernel_size=3, stride=1, padding=0)"

@@ -1,6 +1,5 @@
 """Optimizers and schedules, of Values and of Tensors: PyTorch's steps, and what is refused."""
 
-import copy
 import math
 
 import numpy as np
@@ -33,9 +32,7 @@ START = [1.5, -0.7, 0.0, 3.0]
     ("kind", "settings"),
     [
         (StepLR, {"step_size": 3, "gamma": 0.5}),
-        (LinearLR, {}),
         (LinearLR, {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 8}),
-        (CosineAnnealingLR, {"T_max": 10}),
         (CosineAnnealingLR, {"T_max": 4, "eta_min": 0.01}),
         (LambdaLR, {"lr_lambda": lambda t: 1 / (1 + t)}),
     ],
@@ -56,33 +53,13 @@ def test_ten_steps_of_a_schedule_equal_pytorchs(kind, settings):
     assert rates[1] == pytest.approx(rates[0], rel=1e-12, abs=1e-15)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# By hand
-
-
-def test_momentum_adds_up():
-    x = Value(0.0)
-    optimizer = SGD([x], lr=1.0, momentum=0.5)
-    for expected in (-1.0, -2.5, -4.25):
-        x.grad = 1.0
-        optimizer.step()
-        assert x.data == expected
-
-
-def test_first_step_of_adam_is_as_long_as_the_rate():
-    x, y = Value(0.0), Value(0.0)
-    optimizer = Adam([x, y], lr=0.5, eps=1e-12)
-    x.grad, y.grad = 1e-3, -1e6
+def test_adam_hides_no_nan_and_takes_gradients_of_zero_or_whose_square_overflows():
+    params = [Value(1.0), Value(1.0), Value(1.0), Value(1.0)]
+    optimizer = Adam(params, lr=0.5)
+    for p, g in zip(params, (math.nan, 0.0, 1e200, 1e-3), strict=True):
+        p.grad = g
     optimizer.step()
-    assert (x.data, y.data) == pytest.approx((-0.5, 0.5), rel=1e-8)
-
-
-def test_adam_survives_gradients_of_zero_and_gradients_whose_square_overflows():
-    x, y = Value(1.0), Value(1.0)
-    optimizer = Adam([x, y])
-    x.grad, y.grad = 0.0, 1e200
-    optimizer.step()
-    assert (x.data, y.data) == (1.0, 1.0)
+    assert [p.data for p in params] == pytest.approx([math.nan, 1.0, 1.0, 0.5], rel=1e-4, nan_ok=True)
 
 
 @pytest.mark.parametrize("x", [Value(1.0), Tensor([1.0, 2.0], requires_grad=True)], ids=["value", "tensor"])
@@ -95,25 +72,6 @@ def test_gradient_that_is_a_node_is_used_as_its_numbers(x):
     assert x.is_leaf
 
 
-@pytest.mark.parametrize("make", [lambda p: SGD(p, 0.1, momentum=0.9), Adam, AdamW])
-def test_nan_in_a_gradient_is_not_hidden(make):
-    x, y = Value(1.0), Value(1.0)
-    optimizer = make([x, y])
-    x.grad, y.grad = math.nan, 1.0
-    optimizer.step()
-    assert math.isnan(x.data)
-    assert y.data < 1.0
-
-
-def test_copied_optimizer_moves_copies_of_the_parameters():
-    x = Value(0.0)
-    optimizer = SGD([x], lr=1.0)
-    x.grad = 1.0
-    twin = copy.deepcopy(optimizer)
-    twin.step()
-    assert (x.data, twin.params[0].data) == (0.0, -1.0)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Tensors: PyTorch's steps, and what shares memory with a parameter
 
@@ -121,12 +79,10 @@ def test_copied_optimizer_moves_copies_of_the_parameters():
 SETTINGS = [
     (SGD, {"lr": 0.05}),
     (SGD, {"lr": 0.05, "weight_decay": 0.1}),
-    (SGD, {"lr": 0.02, "momentum": 0.9}),
     (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1}),
     (SGD, {"lr": 0.02, "momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
     (Adam, {}),
     (Adam, {"lr": 0.1, "betas": (0.5, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
-    (Adam, {"lr": 0.1, "weight_decay": 0.1}),
     (AdamW, {"lr": 0.1}),
     (AdamW, {"lr": 0.1, "weight_decay": 0.5}),
     (AdamW, {"lr": 0.1, "weight_decay": 0.0, "betas": (0.0, 0.0)}),
@@ -214,18 +170,6 @@ def test_step_is_in_place_so_that_views_and_detached_tensors_follow(kind, settin
     assert p.is_leaf
 
 
-def test_step_while_a_graph_and_a_view_still_need_the_weights_moves_the_view_and_fails_the_next_pass():
-    p = Tensor([1.0, 2.0], requires_grad=True)
-    view = p[:1].detach()
-    loss = (p * p).sum()
-    loss.backward(retain_graph=True)
-    SGD([p], lr=0.25).step()
-    assert p.tolist() == [0.5, 1.0]
-    assert view.tolist() == [0.5]
-    with pytest.raises(RuntimeError, match="changed in place"):
-        loss.backward()
-
-
 def test_step_does_not_touch_the_gradient_nor_keep_it():
     p = Tensor([1.0], requires_grad=True)
     optimizer = SGD([p], lr=0.5, momentum=0.9)
@@ -236,31 +180,6 @@ def test_step_does_not_touch_the_gradient_nor_keep_it():
     p.grad = np.zeros(1)
     optimizer.step()
     assert p.tolist() == pytest.approx([1.0 - 0.5 * 2.0 - 0.5 * 0.9 * 2.0])
-
-
-@pytest.mark.parametrize("max_norm", [0.5, 5.0, 1000.0])
-def test_clipping_equals_pytorchs(max_norm):
-    torch = pytest.importorskip("torch")
-    theirs, ours = [torch.tensor(a, requires_grad=True) for a in ARRAYS], leaves()
-    loss_of(*theirs, torch.from_numpy(POINTS)).backward()
-    loss_of(*ours, POINTS).backward()
-    norm = torch.nn.utils.clip_grad_norm_(theirs, max_norm)
-    assert clip_grad_norm(ours, max_norm) == pytest.approx(norm.item(), rel=1e-12)
-    for p, q in zip(ours, theirs, strict=True):
-        assert p.grad == pytest.approx(q.grad.numpy(), rel=1e-12)
-
-
-def test_clipping_is_over_values_and_tensors_together():
-    p, v = Tensor([0.0, 0.0], requires_grad=True), Value(0.0)
-    p.grad, v.grad = np.array([3.0, 0.0]), 4.0
-    assert clip_grad_norm([p, v], 1.0) == 5.0
-    assert [*p.grad, v.grad] == pytest.approx([0.6, 0.0, 0.8], rel=1e-6)
-
-
-def test_clipping_takes_empty_gradients():
-    empty = Tensor(np.zeros((0, 3)), requires_grad=True)
-    empty.grad = np.zeros((0, 3))
-    assert clip_grad_norm([empty], 1.0) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -303,11 +222,8 @@ X, T = Value(1.0), Tensor([1.0], requires_grad=True)
 NOT_PARAMETERS = [
     (exhausted, ValueError, "found an empty one: there is nothing to train"),
     (lambda: (p for p in [X, X]), ValueError, "parameter 1 of .* is in the list twice"),
-    (list, ValueError, "found an empty one: there is nothing to train"),
     (lambda: X, TypeError, "found Value: put the parameters in a list"),
     (lambda: {"x": X}, TypeError, "found dict"),
-    (lambda: {X}, TypeError, "found set"),
-    (lambda: None, TypeError, "found NoneType"),
     (lambda: MLP(1, [1]), TypeError, r"found MLP: pass its .parameters\(\)"),
     (lambda: [X, 1.0], TypeError, "parameter 1 of .* is a float, not a Value"),
     (lambda: [X * 2], ValueError, r"parameter 0 of .* is the result of '\*'"),
@@ -315,20 +231,8 @@ NOT_PARAMETERS = [
     (lambda: [X, Value(2.0), X], ValueError, "parameter 2 of .* is in the list twice"),
     (lambda: T, TypeError, "found Tensor: put the parameters in a list"),
     (lambda: [Tensor([1.0])], ValueError, "parameter 0 of .* is a constant"),
-    (lambda: [T * 2], ValueError, r"parameter 0 of .* is the result of '\*'"),
-    (lambda: [X, T, T], ValueError, "parameter 2 of .* is in the list twice"),
     (lambda: [np.ones(2)], TypeError, "parameter 0 of .* is a ndarray, not a Value or a Tensor"),
 ]
-
-
-@pytest.mark.parametrize("many", [iter, tuple, lambda ps: (p for p in ps)])
-def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
-    params = [Value(1.0), Value(2.0)]
-    for p in params:
-        p.grad = 0.1
-    SGD(many(params), lr=0.3).step()
-    assert [p.data for p in params] == [1.0 - 0.3 * 0.1, 2.0 - 0.3 * 0.1]  # the classic line, bit by bit
-    assert clip_grad_norm(many(params), 100.0) == pytest.approx(math.sqrt(0.02))
 
 
 @pytest.mark.parametrize(
@@ -345,7 +249,7 @@ def test_parameters_may_come_from_whatever_gives_them_one_by_one(many):
         ([0.0, 0.0], 0.0),
     ],
 )
-@pytest.mark.parametrize("kind", ["values", "float64", "float32"])
+@pytest.mark.parametrize("kind", ["values", "float64", "float32", "mixed"])
 def test_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_number(kind, grads, norm):
     if kind == "float32" and norm == 5e200:
         grads, norm = [3e30, 4e30], 5e30
@@ -353,12 +257,15 @@ def test_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_numbe
         params = [Value(0.0) for _ in grads]
         for p, g in zip(params, grads, strict=True):
             p.grad = g
+    elif kind == "mixed":
+        params = [Value(0.0), Tensor([0.0], requires_grad=True), Tensor(np.zeros((0, 3)), requires_grad=True)]
+        params[0].grad, params[1].grad, params[2].grad = grads[0], np.array(grads[1:]), np.zeros((0, 3))
     else:
         params = [Tensor(np.zeros(2), requires_grad=True, dtype=kind)]
         params[0].grad = np.array(grads, kind)
     with np.errstate(invalid="ignore"):
         assert clip_grad_norm(params, 1.0) == pytest.approx(norm, nan_ok=True)
-    after = np.hstack([p.grad for p in params])
+    after = np.hstack([np.ravel(p.grad) for p in params])
     if math.isfinite(norm):
         assert after == pytest.approx(np.array(grads) / max(norm, 1.0), rel=1e-6)
     else:
@@ -388,6 +295,7 @@ def test_optimizer_refuses_what_are_no_parameters(make, error, message, user):
         (lambda: clip_grad_norm([X], -1.0), ValueError, "max_norm must not be below 0"),
         (lambda: StepLR(SGD([X], 0.1), 0), ValueError, "step_size must be a whole number of steps, at least 1"),
         (lambda: CosineAnnealingLR(SGD([X], 0.1), T_max=1.5), ValueError, "T_max must be a whole number"),
+        (lambda: SGD([X], 0.1, reduce=4), TypeError, "reduce= takes a function that sums an array .*, found 4"),
         (lambda: StepLR(0.1, 3), TypeError, "a schedule sets the lr of an optimizer, found float"),
         (lambda: StepLR(Optimizer([X]), 3), TypeError, "found Optimizer, which has none"),
         (lambda: Optimizer([X], 0.1).step(), NotImplementedError, "_update"),

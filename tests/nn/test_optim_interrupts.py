@@ -7,7 +7,7 @@ import pytest
 from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_everywhere
 
-from micrograd import Value, compile
+from micrograd import Value
 from micrograd.optim import SGD, Adam, AdamW, LambdaLR, Optimizer, clip_grad_norm
 from micrograd.tensor import Tensor
 
@@ -114,20 +114,6 @@ def test_step_that_overflows_under_errstate_changes_nothing():
     assert (a.tolist(), b.tolist()) == ([1.0, 1.0], [1.0, -1.7e308])
 
 
-def test_compiled_step_with_a_rule_of_ones_own_that_raises_changes_nothing():
-    class Fragile(SGD):
-        def _update(self, p, g, state):
-            p.data -= self.lr * g
-            if p is b:
-                raise OSError("no")
-
-    a, b = Value(1.0), Value(2.0)
-    step = compile(lambda x: (a * x + b) ** 2, update=Fragile([a, b], lr=0.1))
-    with pytest.raises(OSError, match="no"):
-        step(3.0)
-    assert (a.data, b.data) == (1.0, 2.0)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # With `reduce=`: a sum is never summed again
 
@@ -159,21 +145,6 @@ def test_step_with_reduce_interrupted_at_any_line_and_repeated_sums_once(rule):
             optimizer.step()
         assert content(optimizer) == after
         assert all(flat == calls[-1][-1] for flat in calls[-1][1:])
-
-
-@pytest.mark.parametrize("explicit", [False, True])
-def test_step_called_twice_uses_the_same_sum_twice(explicit):
-    x, (total, seen) = Value(10.0), workers(2)
-    optimizer = SGD([x], lr=1.0, reduce=total)
-    x.grad = 1.5
-    if explicit:
-        optimizer.reduce()
-        clip_grad_norm([x], 2.0)
-    optimizer.step()
-    step = 10.0 - x.data
-    optimizer.step()
-    assert x.data == 10.0 - 2 * step
-    assert seen == [[1.5]]
 
 
 @pytest.mark.parametrize("clear", ["optimizer", "by hand"])

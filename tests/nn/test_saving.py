@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -32,15 +31,6 @@ def network(seed=0, dtype=None):
     return nn.Sequential(nn.Linear(3, 4, dtype=dtype, rng=rng), nn.ReLU(), nn.Linear(4, 2, dtype=dtype, rng=rng))
 
 
-def test_running_statistics_are_saved_too(path):
-    model, twin = nn.BatchNorm1d(2), nn.BatchNorm1d(2)
-    model(np.array([[1.0, 2.0], [3.0, 5.0]]))
-    save(model, path)
-    load(path, into=twin)
-    assert twin.running_mean.tolist() == model.running_mean.tolist() == [0.2, 0.35000000000000003]
-    assert twin.num_batches_tracked.item() == 1
-
-
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", ">i4"])
 @pytest.mark.parametrize("shape", [(2, 3), (), (0, 2)])
 def test_every_dtype_and_shape_comes_back(dtype, shape, path):
@@ -52,27 +42,18 @@ def test_every_dtype_and_shape_comes_back(dtype, shape, path):
     assert (back == array).all()
 
 
-def test_arrays_that_are_not_contiguous_come_back_as_they_look(path):
-    array = np.arange(12.0).reshape(3, 4)
-    state = {"turned": array.T, "every other": array[:, ::2], "backwards": array[::-1], "wide": np.broadcast_to(1.0, 3)}
+def test_state_of_any_kinds_layout_and_names_comes_back_as_arrays_of_its_own(path):
+    grid = np.arange(12.0).reshape(3, 4)
+    state = {
+        "turned": grid.T, "backwards": grid[::-1, ::2], "wide": np.broadcast_to(1.0, 3), "ü/λ \n": [1, 2], "n": 3.5,
+        "t": Tensor([1.0], requires_grad=True) * 2,
+    }  # fmt: skip
     save(state, path)
-    assert all((load(path)[name] == x).all() for name, x in state.items())
-
-
-def test_state_may_hold_tensors_lists_and_numbers_with_any_names(path):
-    save({"t": Tensor([1.0], requires_grad=True) * 2, "l": [1, 2], "n": 3.5, "ü/λ \n": np.ones(1)}, path)
-    assert {name: x.tolist() for name, x in load(path).items()} == {"t": [2.0], "l": [1, 2], "n": 3.5, "ü/λ \n": [1.0]}
-
-
-def test_loaded_arrays_may_be_written_to(path):
-    save({"x": np.zeros(2)}, path)
-    x = load(path)["x"]
-    x += 1
-    assert x.tolist() == [1.0, 1.0]
-    assert load(path)["x"].tolist() == [0.0, 0.0]
-
-
-def test_empty_state_is_a_state(path):
+    found = load(path)
+    assert found.pop("t").tolist() == [2.0]
+    assert all((x == state[name]).all() for name, x in found.items())
+    assert len(found) == 5
+    found["wide"] += 1  # may be written to
     save(nn.ReLU(), path)
     assert load(path, into=nn.ReLU()) == {}
 
@@ -164,28 +145,15 @@ def test_training_resumes_bit_by_bit(make, values, after, path):
     assert bits(twin) == bits(whole)
 
 
-@pytest.mark.parametrize("which", ["optimizer", "schedule"])
-def test_optimizer_or_a_schedule_may_be_saved_alone(which, path):
+def test_parts_of_a_training_are_loaded_alone_and_read_by_other_tools(path):
     whole, step = training("Adam", False, seed=0)
-    step(0)
-    twin, _ = training("Adam", False, seed=0)
-    save(whole[which], path)
-    load(path, into=twin[which])
-    assert bits(twin)[2 if which == "optimizer" else 3] == bits(whole)[2 if which == "optimizer" else 3]
-
-
-def test_network_alone_is_taken_out_of_the_file_of_a_training(path):
-    whole, _ = training("Adam", False, seed=0)
     twin, _ = training("Adam", False, seed=1)
-    save({**whole, "step": 3}, path)
-    load(path, into={"model": twin["model"]})
-    assert bits(twin)[0] == bits(whole)[0]
-
-
-def test_other_tools_read_the_arrays_of_a_training_by_name(path):
-    whole, step = training("Adam", False, seed=0)
     step(0)
     save({**whole, "step": 3}, path)
+    for part, name in enumerate(["model", None, "optimizer", "schedule"]):
+        if name:
+            load(path, into={name: twin[name]})
+            assert bits(twin)[part] == bits(whole)[part]
     found = load_file(path)
     assert found["step"] == 3
     assert (found["model.0.weight"] == whole["model"].state_dict()["0.weight"]).all()
@@ -231,11 +199,11 @@ class Odd:
         self.state = state
 
 
-def test_state_comes_back_with_its_types(path):
+def test_state_comes_back_with_its_types_and_dtypes(path):
     state = {
         "numbers": [1, 0.1, 2**70, float("inf"), -0.0, True, None, "ü\n"],
         "nested": {"": (), "pair": ("list", [1]), "dict": {"list": []}},
-        "array": ["array", "list", ("dict", {})],
+        "array": ["array", "list", ("dict", {}), np.arange(3, dtype="i2")],
     }
     save({"odd": Odd(state)}, path)
     twin = Odd(None)
@@ -243,96 +211,35 @@ def test_state_comes_back_with_its_types(path):
     assert repr(twin.state) == repr(state)
 
 
-def test_arrays_deep_in_a_state_keep_their_dtype(path):
-    save({"odd": Odd([{"x": (np.arange(3, dtype="i2"), Tensor([1.5]))}])}, path)
-    twin = Odd(None)
-    assert list(load(path, into={"odd": twin})) == ["odd.0.x.0", "odd.0.x.1"]
-    first, second = twin.state[0]["x"]
-    assert (first.dtype, first.tolist(), second.tolist()) == ("i2", [0, 1, 2], [1.5])
-
-
-def test_state_that_refers_to_an_array_that_is_not_there_does_not_fit(path):
-    optimizer = SGD([Tensor([1.0], requires_grad=True)], lr=0.25, momentum=0.5)
-    optimizer.params[0].grad = np.ones(1)
-    optimizer.step()
-    save(optimizer, path)
-    content = path.read_bytes().replace(b'state.0.velocity\\"]', b'state.0.velocitz\\"]')
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="velocity that is a list, not an array"):
-        load(path, into=optimizer)
-    assert optimizer.state[optimizer.params[0]]["velocity"].tolist() == [1.0]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # What is damaged, or does not fit
 
-
-def test_file_cut_short_anywhere_raises_and_changes_nothing(path):
-    model = nn.Linear(2, 1)
-    before = model.state_dict()
-    save(nn.Linear(2, 1), path)
-    whole = path.read_bytes()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"model.safetensors cannot be read"):
-            load(path, into=model)
-    assert all((model.state_dict()[name] == x).all() for name, x in before.items())
-
-
-def moved(old, new):
-    """An alteration of the header that keeps its length."""
-    return lambda whole: [whole.replace(old, new)]
-
-
 ALTERATIONS = {
-    **{
-        f"one byte {how}": lambda whole, change=change: [
-            whole[:i] + bytes([change(whole[i])]) + whole[i + 1 :] for i in range(len(whole))
-        ]
-        for how, change in {
-            "with its lowest bit flipped": lambda x: x ^ 1,
-            "with its highest bit flipped": lambda x: x ^ 128,
-            "inverted": lambda x: x ^ 255,
-            "zero": lambda x: 0,
-            "a digit": lambda x: 0x31,
-            "a space": lambda x: 0x20,
-        }.items()
-    },
-    "one byte lost": lambda whole: [whole[:i] + whole[i + 1 :] for i in range(len(whole))],
-    "one byte twice": lambda whole: [whole[:i] + whole[i:][:1] + whole[i:] for i in range(len(whole))],
-    "two bytes exchanged": lambda whole: [
-        whole[:i] + whole[i + 1 : i + 2] + whole[i : i + 1] + whole[i + 2 :] for i in range(len(whole) - 1)
-    ],
-    "a shape turned": moved(b"[2,3]", b"[3,2]"),
-    "a shape flattened": moved(b"[2,3]", b"[06] "),
-    "a shape with one axis more": moved(b"[2],", b"[1,2"),
-    "a dtype of the same size": moved(b'"F64"', b'"I64"'),
-    "a name": moved(b'"bias"', b'"bios"'),
-    "names exchanged": lambda whole: [
-        whole.replace(b'"bias"', b'"b"').replace(b'"bios"', b'"bias"').replace(b'"b"', b'"bios"')
-    ],
-    "the places of two arrays exchanged": lambda whole: [
-        whole.replace(b"[0,16]", b"[?]").replace(b"[16,32]", b"[0,16]").replace(b"[?]", b"[16,32]")
-    ],
-}  # fmt: skip
+    "cut short": lambda whole, i: whole[:i],
+    "a byte with its lowest bit flipped": lambda whole, i: whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :],
+    "a byte inverted": lambda whole, i: whole[:i] + bytes([whole[i] ^ 255]) + whole[i + 1 :],
+    "a byte that is a space": lambda whole, i: whole[:i] + b" " + whole[i + 1 :],
+    "a byte lost": lambda whole, i: whole[:i] + whole[i + 1 :],
+    "a byte twice": lambda whole, i: whole[:i] + whole[i : i + 1] + whole[i:],
+}
 
 
 @pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
-def test_altered_file_raises_a_value_error_or_is_read(alter, path):
+def test_altered_file_raises_a_value_error_and_changes_nothing_or_is_read(alter, path):
     """The format has no checksum: numbers that were altered are other numbers."""
-    state = {"weight": np.arange(6.0).reshape(2, 3), "bias": np.array([0.5, -1.5]), "bios": np.array([1.5, 0.25])}
-    save(state, path)
-    whole = path.read_bytes()
-    for content in alter(whole):
-        path.write_bytes(content)
+    model = nn.Linear(2, 1)
+    save(model, path)
+    whole, size = path.read_bytes(), sum(p.data.nbytes for p in model.parameters())
+    for i in range(len(whole)):
+        path.write_bytes(alter(whole, i))
+        before = repr(model.state_dict())
+        found = {}
         with suppress(ValueError):
-            assert sum(x.nbytes for x in load(path).values()) == sum(x.nbytes for x in state.values())
-
-
-@pytest.mark.parametrize("metadata", [None, {"sha256": "0" * 64}, {"format": "pt"}])
-def test_file_of_another_program_or_an_earlier_version_is_taken_as_it_is(metadata, path):
-    save_file({"x": np.ones(2)}, path, metadata)
-    assert load(path)["x"].tolist() == [1.0, 1.0]
+            found = load(path, into=model)
+        if found:
+            assert sum(x.nbytes for x in found.values()) == size
+        else:
+            assert repr(model.state_dict()) == before
 
 
 def test_earlier_version_s_optimizer_is_read(path):
@@ -391,18 +298,17 @@ def test_save_that_fails_leaves_the_old_file_and_nothing_else(path, monkeypatch)
         assert os.listdir(path.parent) == [path.name]
 
 
-def test_save_replaces_the_file_at_once(path, monkeypatch):
-    save({"x": np.zeros(2)}, path)
-    seen = []
-    replace = os.replace
-    monkeypatch.setattr(
-        os, "replace", lambda a, b: (seen.append((a.parent, load(a), load(b))), replace(a, b))
-    )  # fmt: skip
-    save({"x": np.ones(2)}, path)
-    ((folder, new, old),) = seen
-    assert folder == path.resolve().parent
-    assert (new["x"].tolist(), old["x"].tolist()) == ([1.0, 1.0], [0.0, 0.0])
-    assert os.listdir(path.parent) == [path.name]
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes here")
+@pytest.mark.parametrize("mode", [None, 0o600, 0o444])
+def test_file_has_the_mode_of_the_one_that_it_replaces_or_that_of_any_new_file(mode, path):
+    other = path.with_name("other")
+    for file in (path, other) if mode else (other,):
+        file.touch(mode or 0o666)
+        file.chmod(mode or file.stat().st_mode)
+    save({"x": np.ones(1)}, path)
+    assert path.stat().st_mode == other.stat().st_mode
+    save({"x": np.ones(1)}, os.devnull)  # is no file that could be replaced
+    assert not Path(os.devnull).is_file()
 
 
 @pytest.mark.parametrize("given", ["", ".", "folder"])
@@ -415,38 +321,6 @@ def test_folder_is_named_as_it_was_given_and_nothing_is_written(given, tmp_path,
 
 
 posix = pytest.mark.skipif(os.name != "posix", reason="files have no modes here, and there are no pipes")
-
-
-@posix
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
-def test_file_that_is_replaced_keeps_its_mode(mode, path):
-    save({"x": np.zeros(1)}, path)
-    path.chmod(mode)
-    save({"x": np.ones(1)}, path)
-    assert path.stat().st_mode & 0o777 == mode
-    assert load(path)["x"].tolist() == [1.0]
-
-
-@posix
-def test_new_file_has_the_mode_that_any_new_file_has(path):
-    save({"x": np.zeros(1)}, path)
-    other = path.with_name("other")
-    other.touch()
-    assert path.stat().st_mode == other.stat().st_mode
-
-
-@posix
-def test_pipe_is_written_to_and_stays_a_pipe(path):
-    pipe, content = path.with_name("pipe"), []
-    os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: content.append(pipe.read_bytes()), daemon=True)
-    reader.start()
-    save({"x": np.ones(2)}, pipe)
-    reader.join(timeout=30)
-    path.write_bytes(content[0])
-    assert load(path)["x"].tolist() == [1.0, 1.0]
-    assert pipe.is_fifo()
-    assert sorted(os.listdir(path.parent)) == [path.name, "pipe"]
 
 
 @posix
@@ -519,8 +393,3 @@ def test_load_fills_only_what_has_a_state(into, found, path):
     save({"x": np.ones(1)}, path)
     with pytest.raises(TypeError, match=f"fills modules, optimizers and schedules, found {found}"):
         load(path, into=into)
-
-
-def test_safetensors_is_imported_only_by_who_saves_or_loads():
-    code = "import sys, micrograd.nn.saving; sys.exit('safetensors' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

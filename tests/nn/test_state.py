@@ -110,8 +110,3 @@ def test_state_of_more_digits_is_refused_and_one_of_plain_numbers_taken():
     linear.load_state_dict({"weight": np.ones((2, 3), np.float32), "bias": [1.0, 1.0]})
     assert linear.weight.detach().data.sum() == 6
     assert linear.weight.dtype == np.float32
-
-
-def test_state_that_is_no_dict_is_refused():
-    with pytest.raises(TypeError, match="a state is a dict of arrays by name, found list"):
-        nn.Neuron(2).load_state_dict([1, 2])

@@ -1,7 +1,5 @@
 """NumPy's functions, for nodes: they agree with NumPy, their gradients with the checker and with PyTorch."""
 
-import builtins
-import inspect
 import math
 import pickle
 from functools import partial
@@ -58,20 +56,6 @@ def test_maximum_and_minimum_take_all_kinds_alike(name):
     assert gradcheck(function, 1.0, 2.0)
 
 
-def test_operand_may_be_named():
-    a, b = Tensor([1.0, 2.0], requires_grad=True), np.array([3.0, 4.0])
-    for name, named in {
-        "concatenate": {"operands": [b, a]},
-        "dot": {"a": b, "b": a},
-        "outer": {"b": a, "a": b},
-    }.items():
-        out = getattr(micrograd, name)(**named)
-        assert isinstance(out, Tensor)
-        assert out.requires_grad
-        plain = getattr(micrograd, name)(**{k: [b, b] if k == "operands" else b for k in named})
-        assert isinstance(plain, (np.ndarray, float))
-
-
 @pytest.mark.parametrize("wrong", ["text", None, [None], {1.0}, 1j, ["a"]])
 @pytest.mark.parametrize("function", [F.exp, F.sum, F.relu, lambda x: F.maximum(1.0, x), lambda x: F.stack([x])])
 def test_elements_that_are_no_numbers_raise(function, wrong):
@@ -85,59 +69,29 @@ MODES = ["constant", "edge", "reflect", "symmetric", "wrap", "mean", "maximum", 
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("widths", [1, (2, 0), ((0, 1), (3, 2))])
-def test_pad_pads_the_numbers_in_every_mode(mode, widths):
-    x = RNG.permutation(12).reshape(3, 4)
+def test_pad_pads_the_numbers_in_every_mode(mode):
+    x, widths = RNG.permutation(12).reshape(3, 4), ((0, 1), (3, 2))
     for a in (x, x * 1.5, (x * 1.5).astype(np.float32)):
         np.testing.assert_allclose(Tensor(a).pad(widths, mode).data, np.pad(a, widths, mode), rtol=1e-6)
         assert Tensor(a).pad(widths, mode).dtype == a.dtype
     assert gradcheck(lambda a: a.pad(widths, mode), x * 1.5)
 
 
-def test_pad_takes_a_number_for_each_side():
-    values = ((1, 2), (3, 4))
-    assert (Tensor(A).pad(1, constant_values=values).data == np.pad(A, 1, constant_values=values)).all()
-
-
-@pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "round", "sign"])
-def test_operands_of_a_piecewise_constant_function_may_change(name):
-    x = Tensor(A, requires_grad=True)
-    y = x * 1
-    z = getattr(y, name)()
-    y += 1
-    (y + z).sum().backward()
-    assert (x.grad == 1).all()
+@pytest.mark.parametrize("a", [A, A.astype(int)])
+def test_pad_takes_a_number_for_each_side_in_the_dtype_of_the_array(a):
+    values = ((1, 2), (3, 4.5))
+    np.testing.assert_array_equal(Tensor(a).pad(1, constant_values=values).data, np.pad(a, 1, constant_values=values))
 
 
 # ---- where and clip
 
 
-def test_where_lets_no_nan_through_from_what_was_not_chosen():
-    x = tensor([-1.0, 4.0])
-    with np.errstate(invalid="ignore"):
-        y = F.where(x > 0, x.sqrt(), 0.0)
-    assert y.tolist() == [0.0, 2.0]
-
-
-@pytest.mark.parametrize(
-    ("call", "given", "expected"),
-    [
-        (lambda x, condition: F.where(condition, x, 0.0), [True, False], [1.0, 0.0]),
-        (lambda x, indices: F.take_along_axis(x, indices, 0), [0, 0], [2.0, 0.0]),
-    ],
-    ids=["where", "take_along_axis"],
-)
-def test_condition_and_indices_are_copied(call, given, expected):
-    x, given = tensor([1.0, 2.0]), np.array(given)
-    y = call(x, given)
-    given[:] = 1
+def test_condition_of_where_is_copied():
+    x, condition = tensor([1.0, 2.0]), np.array([True, False])
+    y = F.where(condition, x, 0.0)
+    condition[:] = True
     y.sum().backward()
-    assert x.grad.tolist() == expected
-
-
-def test_where_keeps_float32():
-    x = Tensor([1.0, 2.0], dtype=np.float32)
-    assert F.where([True, False], x, 0.0).dtype == np.float32
+    assert x.grad.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("chosen", [True, False])
@@ -149,6 +103,7 @@ def test_where_of_values_chooses_by_a_bool_or_a_value(chosen):
         assert y.data == (2.0 if chosen else 3.0)
         assert (a.grad, b.grad) == ((1.0, 0.0) if chosen else (0.0, 1.0))
     assert F.where(Value(float(chosen)), 2.0, 3.0).data == (2.0 if chosen else 3.0)
+    assert F.where(False, Value(math.inf), 3.0).data == 3.0  # which lets nothing through of what was not chosen
 
 
 def test_where_of_values_is_the_same_graph_whichever_is_chosen():
@@ -158,11 +113,6 @@ def test_where_of_values_is_the_same_graph_whichever_is_chosen():
     assert ops(F.where(Value(1.0), Value(2.0), 3.0)) == ops(F.where(Value(0.0), Value(2.0), 3.0))
 
 
-def test_where_of_values_lets_no_infinity_through_from_what_was_not_chosen():
-    assert F.where(False, Value(math.inf), 3.0).data == 3.0
-    assert F.where(False, Value(math.nan), 3.0).data == 3.0
-
-
 def test_clip_of_a_number_is_a_float_whatever_its_bounds():
     for x in (Value(5.0), Value(-5.0), Value(0.5)):
         assert type(F.clip(x, 0, 1).data) is float
@@ -170,28 +120,17 @@ def test_clip_of_a_number_is_a_float_whatever_its_bounds():
     assert F.clip(np.array([5, -5]), 0, 1).dtype == int
 
 
-# ---- of one array
+# ---- of arrays
 
-OF_ONE = {
-    "sum": [{}, {"axis": 1}, {"axis": (0, -1), "keepdims": True}],
-    "mean": [{}, {"axis": -1}, {"axis": (0, 2)}],
-    "var": [{}, {"axis": 1, "ddof": 1}],
-    "std": [{}, {"axis": (1, 2), "keepdims": True}],
-    "max": [{}, {"axis": 1}, {"axis": (0, 2)}],
-    "min": [{}, {"axis": -1, "keepdims": True}],
-    "prod": [{}, {"axis": 1}, {"axis": 2, "keepdims": True}],
-    "cumsum": [{}, {"axis": 0}, {"axis": -1}],
-    "transpose": [{}, {"axes": (1, 0, 2)}, {"axes": (0, -1, 1)}],
-    "swapaxes": [{"axis1": 0, "axis2": 2}, {"axis1": -1, "axis2": 1}],
-    "expand_dims": [{"axis": 0}, {"axis": -1}, {"axis": 2}],
-    "broadcast_to": [{"shape": (5, 4, 2, 3)}],
-}
 D = C.reshape(4, 1, 2, 1, 3)
-SHAPES = [((2, 3), (2, 3), (2, 3)), ((3,), (2, 1), ()), ((2, 1), (1, 3), (3,)), ((4, 1, 1), (2, 3), (1,))]
+SHAPES = [((3,), (2, 1), ()), ((2, 1), (1, 3), (3,)), ((4, 1, 1), (2, 3), (1,))]
 CASES = [  # the name, the operands, and settings by position and by name
-    *[(name, [C], (), settings) for name, several in OF_ONE.items() for settings in several],
+    *[(name, [C], (), settings) for name, settings in (
+        ("sum", {}), ("std", {"axis": (1, 2), "keepdims": True}), ("var", {"axis": 1, "ddof": 1}), ("cumsum", {}),
+        ("max", {"axis": (0, 2)}), ("transpose", {"axes": (0, -1, 1)}), ("swapaxes", {"axis1": 0, "axis2": 2}),
+    )],
     *[("reshape", [C], (shape,), {}) for shape in ((3, 8), -1, (2, -1))],
-    *[("squeeze", [D], (axis,), {}) for axis in (None, 1, -2, (1, 3))],
+    ("squeeze", [D], ((1, 3),), {}),
     *[("clip", [B], bounds, {}) for bounds in ((-1, 1), (None, 0.5), (0.0, None), (-0.5, 0.25))],
     *[("where", [RNG.random(c) > 0.5, RNG.random(a), RNG.random(b)], (), {}) for c, a, b in SHAPES],
     *[("split", [C], (at, axis), {}) for at, axis in ((2, 0), (1, 1), (3, -1), ([1, 3], 0), ([], 0), ([2, 1, 9], 0))],
@@ -254,11 +193,8 @@ REFUSED = [
     (lambda: F.stack([Tensor(A), np.ones(3)]), ValueError, r"needs operands of one shape, found \(2, 3\), \(3,\)"),
     *[(lambda n=n: F.split(Tensor(C), n), ValueError, f"cannot be split into {n} equal sections") for n in (3, 0, -1)],
     (lambda: F.split(Tensor(C), 2, 3), np.exceptions.AxisError, "axis 3"),
-    (lambda: F.split(Tensor(C), 2.0), TypeError, "float"),
-    (lambda: F.squeeze(Tensor(D), 0), ValueError, "size not equal to one"),
     (lambda: F.take_along_axis(Tensor(A), A, 1), TypeError, "integer indices, found dtype float64"),
     (lambda: F.take_along_axis(Tensor(A), [0], 1), ValueError, r"\(2, 3\) needs indices of 2 dimensions, found \(1,\)"),
-    (lambda: F.take_along_axis(Tensor(A), [[0]], 2), np.exceptions.AxisError, "axis 2"),
     (lambda: F.take_along_axis(Tensor(A), [[3]], 1), IndexError, "3"),
     *[(lambda x=x: F.clip(x, Value(0.0), 1.0), TypeError, r"maximum and minimum take nodes.*plain number, found Value")
       for x in (Value(1.0), Tensor(1.0), 1.0)],
@@ -286,25 +222,18 @@ def test_stack_of_rows_of_a_tensor_is_the_tensor():
 # ---- names
 
 
-HIDING = {name for name in F.FUNCTIONS if hasattr(builtins, name)}
-
-
-def test_exported_names_hide_no_builtin():
-    assert set(F.__all__) == F.FUNCTIONS.keys() - HIDING
-    assert {"sum", "max", "min", "abs", "pow", "round"} == HIDING
-
-
-def test_every_function_is_there_under_the_packages_own_name():
+def test_every_function_is_there_under_the_packages_own_name_and_hides_no_builtin():
     softmaxes = {"softmax", "log_softmax", "logsumexp"}  # those of `functional` take lists of Values too
+    hiding = {"sum", "max", "min", "abs", "pow", "round"}
+    assert set(F.__all__) == F.FUNCTIONS.keys() - hiding
     for name, function in F.FUNCTIONS.items():
         home = micrograd.functional if name in softmaxes else F
         assert getattr(micrograd, name) is getattr(home, name)
         assert name in dir(micrograd)
-        assert (name in micrograd.__all__) != (name in HIDING)
+        assert (name in micrograd.__all__) != (name in hiding)
         assert function.__name__ == name
         assert pickle.loads(pickle.dumps(function)) is function or name == "einsum"
         assert function.__doc__.strip()
-        assert "Any" in str(inspect.signature(function)) or inspect.signature(function).parameters
 
 
 @pytest.mark.parametrize("name", sorted(ops.PUBLIC.keys() | ops.MAKERS.keys()))

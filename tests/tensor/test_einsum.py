@@ -18,32 +18,18 @@ def tensor(x):
 
 
 EINSUMS = [
-    ("ij,jk->ik", (2, 3), (3, 4)),
     ("ij,jk", (2, 3), (3, 4)),
-    ("ij,kj->ki", (2, 3), (4, 3)),
-    ("i,j->ij", (2,), (3,)),
     ("i,i", (3,), (3,)),
-    ("i,i->i", (3,), (3,)),
     ("ij->", (2, 3)),
-    ("ij->j", (2, 3)),
-    ("ij->ji", (2, 3)),
     ("ba", (2, 3)),  # alphabetical: transposed
-    ("ij,k->k", (2, 3), (4,)),  # the first is summed alone
     ("ij,jk,kl->il", (2, 3), (3, 4), (4, 2)),
-    ("ijk,jkl,i,l->", (2, 3, 4), (3, 4, 2), (2,), (2,)),
     ("ii", (3, 3)),
-    ("ii->i", (3, 3)),
-    ("iij->j", (2, 2, 3)),
     ("iji,j->ij", (2, 3, 2), (3,)),
-    ("ii,jj->", (2, 2), (3, 3)),
     ("iii->i", (2, 2, 2)),
-    ("...ij,...jk->...ik", (5, 2, 3), (5, 3, 2)),
     ("...ij,...jk", (5, 2, 3), (3, 2)),
     ("...ij,...jk->...ik", (4, 1, 2, 3), (5, 3, 2)),
     ("i...,i...->...", (2, 3), (2, 1)),
-    ("...->...", (2, 3)),
     ("...", (2, 3)),
-    ("...i->...", (2, 3)),
     ("...ii->...i", (4, 3, 3)),
     ("i...j->j...", (2, 4, 3)),
     (",i->i", (), (3,)),
@@ -57,14 +43,22 @@ EINSUMS = [
 
 
 @pytest.mark.parametrize("case", EINSUMS, ids=lambda case: " ".join(map(str, case)))
-def test_einsum_is_that_of_numpy_and_checked(case):
+def test_einsum_is_that_of_numpy_in_both_of_its_forms_and_checked(case):
     subscripts, *shapes = case
     xs = [RNG.uniform(-1, 1, shape) for shape in shapes]
     expected = np.einsum(subscripts, *xs)
     assert einsum(subscripts, *map(Tensor, xs)).shape == expected.shape
-    assert einsum(subscripts, *map(Tensor, xs)).data == pytest.approx(expected, abs=1e-13)
-    assert np.asarray(einsum(subscripts, *xs)) == pytest.approx(expected, abs=1e-13)
+    for found in (einsum(subscripts, *map(Tensor, xs)), einsum(subscripts, *xs), einsum(*with_lists(subscripts, xs))):
+        assert np.asarray(found) == pytest.approx(expected, abs=1e-13)
     assert gradcheck(lambda *xs: einsum(subscripts, *xs), *xs)
+
+
+def with_lists(subscripts, xs):
+    """The arguments with a list of ints after each operand, in the place of a string."""
+    given, arrow, output = subscripts.replace(" ", "").replace("...", ".").partition("->")
+    places = sorted(set(subscripts))
+    listed = [[... if c == "." else places.index(c) for c in text] for text in (*given.split(","), output)]
+    return [part for pair in zip(xs, listed, strict=False) for part in pair] + (listed[-1:] if arrow else [])
 
 
 @given(st.data())
@@ -99,13 +93,9 @@ def test_einsum_keeps_float32_and_shares_no_memory():
     ("subscripts", "shapes", "message"),
     [
         ("ij,jk->ik", [(2, 3)], "Number of einsum subscripts must be equal"),
-        ("ij->i", [(2, 3), (3,)], "Number of einsum subscripts must be equal"),
         ("ijk->i", [(2, 3)], "does not contain the correct number of indices for operand 0"),
-        ("i->i", [(2, 3)], "does not contain the correct number of indices for operand 0"),
         ("ij,jk->ik", [(2, 3), (4, 2)], "Size of label 'j'"),
-        ("...i,...i->...", [(2, 3), (4, 3)], "Size of label"),
         ("ij->k", [(2, 3)], "Output character k did not appear in the input"),
-        ("ij->ii", [(2, 3)], "Output character i"),
         ("ii->i", [(2, 3)], "Size of label 'i'"),
         ("ii->i", [(1, 3)], "found 'ii' for shape (1, 3)"),
         ("i1->i", [(2, 3)], "Character 1 is not a valid symbol"),
@@ -122,26 +112,8 @@ def test_einsum_says_what_is_wrong(subscripts, shapes, message):
     assert message.startswith("found") or str(shapes[0]) in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("case", [case for case in EINSUMS if case[0].strip("->")], ids=lambda case: str(case[0]))
-def test_list_of_ints_after_each_operand_says_what_a_string_does(case):
-    subscripts, *shapes = case
-    given, arrow, output = subscripts.replace(" ", "").replace("...", ".").partition("->")
-    places = sorted(set(subscripts))
-
-    def listed(text):
-        return [... if c == "." else places.index(c) for c in text]
-
-    xs = [RNG.uniform(-1, 1, shape) for shape in shapes]
-    pairs = [part for x, text in zip(xs, given.split(","), strict=True) for part in (x, listed(text))]
-    pairs += [listed(output)] if arrow else []
-    assert np.asarray(einsum(*pairs)) == pytest.approx(np.einsum(subscripts, *xs), abs=1e-13)
-
-
-def test_einsum_of_neither_form_raises():
+def test_einsum_of_neither_form_or_of_nothing_raises():
     with pytest.raises(TypeError, match="int or Ellipsis"):
         einsum(Tensor(A), Tensor(A))
-
-
-def test_einsum_of_nothing_raises():
     with pytest.raises(ValueError, match="einsum needs at least one Tensor"):
         einsum("")

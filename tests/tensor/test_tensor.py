@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -21,19 +22,14 @@ INTEGERS = [np.int8, np.uint8, np.int32, np.int64, np.uint64]
 # How it is made
 
 
-DATA = [2.5, 2, True, [1.0, 2.0], [1, 2.0], [[1, 2], [3, 4]], ((1.0,), (2.0,)), [], [[], []], range(3), np.float32(1)]
+DATA = [2.5, 2, True, [1.0, 2.0], [1, 2.0], [[1, 2], [3, 4]], ((1.0,), (2.0,)), [], range(3), np.float32(1)]
 
 
-@pytest.mark.parametrize("data", [*DATA, np.arange(6.0).reshape(2, 3)], ids=repr)
+@pytest.mark.parametrize("data", [*DATA, [Tensor(1)], np.arange(6.0).reshape(2, 3)], ids=repr)
 def test_data_may_be_a_number_nested_lists_or_an_array_as_numpy_takes_them(data: Any):
     t, array = Tensor(data), np.array(data)
     assert (t.shape, t.dtype) == (array.shape, array.dtype)
     np.testing.assert_array_equal(t.data, array)
-
-
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, np.bool_])
-def test_dtype_of_an_array_is_kept(dtype: Any):
-    assert Tensor(np.ones(2, dtype)).dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [np.float32, "float32", "f4", np.dtype("float32")], ids=repr)
@@ -45,35 +41,19 @@ def test_tensor_made_from_a_tensor_has_memory_of_its_own_and_no_history():
     x = parameter(1, 2)
     t = Tensor(x * 2)
     t.data[0] = 9
-    assert x.tolist() == [1, 2]
-    assert t.is_leaf
-    assert not t.requires_grad
+    assert (x.tolist(), t.is_leaf, t.requires_grad) == ([1, 2], True, False)
 
 
-def test_list_may_hold_tensors_that_require_no_gradient():
-    assert Tensor([Tensor(1.0), Tensor(2.0)]).tolist() == [1.0, 2.0]
-
-
-def test_data_is_always_an_array():
-    x = Tensor(2.0, requires_grad=True)
-    for t in (x, x * x, x + 1, x.exp(), -x, x**2, x.sum(), Tensor([1.0, 2.0])[0], Tensor([1.0]) @ Tensor([1.0])):
+def test_data_is_always_a_plain_array():
+    x, masked = Tensor(2.0, requires_grad=True), Tensor(np.ma.masked_array([1.0, 2.0]))
+    for t in (x, x * x, x.exp(), x.sum(), Tensor([1.0, 2.0])[0], masked, masked * 2):
         assert type(t.data) is np.ndarray
 
 
-def test_subclasses_of_ndarray_become_plain_arrays():
-    t = Tensor(np.ma.masked_array([1.0, 2.0]))
-    assert type(t.data) is np.ndarray
-    assert type((t * 2).data) is np.ndarray
+NO_NUMBERS = ["3", b"3", None, 1j, [1, None], ["a"], object(), {}, Value(1.0), [Value(1.0)], np.array(0, "m8[s]")]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        "3", b"3", None, 1j, [1, None], ["a"], np.array([1j]), object(), {}, Value(1.0), [Value(1.0)],
-        np.array(0, "m8[s]"),
-    ],
-    ids=lambda d: type(d).__name__,
-)  # fmt: skip
+@pytest.mark.parametrize("data", NO_NUMBERS, ids=lambda d: type(d).__name__)
 def test_elements_that_are_no_real_numbers_are_refused_with_their_dtype(data: Any):
     with pytest.raises(TypeError, match="a Tensor holds real numbers, found dtype"):
         Tensor(data)
@@ -94,11 +74,6 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
 def test_tensor_refuses_what_makes_or_compares_with_none(use: Callable, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         use()
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_floats_may_require_a_gradient(dtype: Any):
-    assert Tensor(np.ones(2, dtype), requires_grad=True).requires_grad
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, np.bool_])
@@ -128,12 +103,9 @@ def test_shape_ndim_and_size_are_numpys(shape: Any):
         (lambda: Tensor([5.0]), "Tensor([5.])"),
         (lambda: Tensor([1, 2]), "Tensor([1, 2])"),
         (lambda: Tensor([True]), "Tensor([ True])"),
-        (lambda: Tensor([]), "Tensor([])"),
-        (lambda: Tensor([5.0], dtype="float32"), "Tensor([5.], dtype=float32)"),
         (lambda: Tensor([5.0], requires_grad=True), "Tensor([5.], requires_grad=True)"),
         (lambda: Tensor([5.0], dtype="float32", requires_grad=True), "Tensor([5.], dtype=float32, requires_grad=True)"),
         (lambda: Tensor([2.0], requires_grad=True) + Tensor([3.0]), "Tensor([5.], grad_fn=<AddBackward0>)"),
-        (lambda: parameter(1, 2) @ parameter(3, 4), "Tensor(11., grad_fn=<ReshapeBackward0>)"),
         (lambda: parameter(1, 2).log_softmax().sum(), "Tensor(-1.62652338, grad_fn=<SumBackward0>)"),
         (lambda: Tensor([[1.0, 2.0], [3.0, 4.0]]), "Tensor([[1., 2.],\n        [3., 4.]])"),
     ],
@@ -144,11 +116,6 @@ def test_repr_shows_data_dtype_and_history(tensor: Callable[[], Tensor], text: s
 
 def test_repr_of_a_large_tensor_is_short():
     assert len(repr(Tensor(np.zeros(100_000)))) < 100
-
-
-def test_label_is_kept():
-    assert Tensor(1.0, label="w").label == "w"
-    assert Tensor(1.0).label == ""
 
 
 @pytest.mark.parametrize("name", ["shape", "ndim", "size", "dtype", "is_leaf", "grad_fn", "T"])
@@ -171,15 +138,12 @@ def test_item_is_a_python_number(data: Any, number: Any):
     assert (found, type(found)) == (number, type(number))
 
 
-@pytest.mark.parametrize("ask", [Tensor.item, float, int, lambda t: f"{t:.2f}"], ids=["item", "float", "int", "format"])
-def test_tensor_is_a_number_if_it_has_one_element(ask: Callable):
-    with pytest.raises((TypeError, ValueError), match=r"only one number is a Python number|size 1|scalar|length-1"):
-        ask(Tensor([1.0, 2.0]))
-
-
-def test_tensor_of_one_element_converts_to_a_number():
+def test_tensor_of_one_element_converts_to_a_number_and_others_do_not():
     x = Tensor(2.75)
     assert (float(x), int(x), math.floor(x), f"{x:.1f}", bool(x)) == (2.75, 2, 2, "2.8", True)
+    for ask in (Tensor.item, float, int, lambda t: f"{t:.2f}"):
+        with pytest.raises((TypeError, ValueError), match=r"only one number is a Python number|size 1|scalar|length-1"):
+            ask(Tensor([1.0, 2.0]))
 
 
 @pytest.mark.parametrize("data", [[1.0, 2.0], []])
@@ -188,20 +152,11 @@ def test_truth_of_several_elements_or_of_none_is_ambiguous(data: list):
         bool(Tensor(data))
 
 
-def test_tolist_nests_python_numbers():
-    assert Tensor([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
-    assert type(Tensor([1.0]).tolist()[0]) is float
-
-
-@pytest.mark.parametrize("shape", [(3,), (2, 3), (0, 3)])
-def test_length_is_that_of_the_first_axis(shape: Any):
-    assert len(Tensor(np.zeros(shape))) == shape[0]
-
-
-@pytest.mark.parametrize("ask", [len, iter, list], ids=["len", "iter", "list"])
-def test_number_has_no_length_and_cannot_be_iterated(ask: Callable):
-    with pytest.raises(TypeError, match=r"unsized|0-d"):
-        ask(Tensor(1.0))
+def test_length_is_that_of_the_first_axis_which_a_number_has_not():
+    assert [len(Tensor(np.zeros(shape))) for shape in ((3,), (2, 3), (0, 3))] == [3, 2, 0]
+    for ask in (len, list):
+        with pytest.raises(TypeError, match=r"unsized|0-d"):
+            ask(Tensor(1.0))
 
 
 def test_iteration_gives_the_rows_as_tensors():
@@ -221,20 +176,16 @@ def test_argmax_and_argmin_are_plain_integers(axis: Any):
         assert found.dtype == np.int64
 
 
-@pytest.mark.parametrize("compare", ["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"])
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne])
 @pytest.mark.parametrize(
     "other", [2, 2.0, np.float32(2), np.array([2.0, 2, 2]), np.array([[1.0], [3.0]])], ids=lambda o: type(o).__name__
 )
-def test_comparisons_are_elementwise_and_plain(compare: str, other: Any):
+def test_comparisons_are_elementwise_and_plain_in_either_order(compare: Callable, other: Any):
     a = np.array([1.0, 2.0, 3.0])
-    for found in (getattr(parameter(*a), compare)(other), getattr(Tensor(a), compare)(Tensor(other))):
-        assert type(found) is np.ndarray
-        np.testing.assert_array_equal(found, getattr(a, compare)(other))
-
-
-def test_comparison_may_have_the_number_on_the_left():
-    np.testing.assert_array_equal(2 > Tensor([1, 2, 3]), [True, False, False])  # noqa: SIM300
-    np.testing.assert_array_equal(np.array([2, 2, 2]) > Tensor([1, 2, 3]), [True, False, False])
+    for x in (parameter(*a), Tensor(a)):
+        for found in (compare(x, other), compare(x, Tensor(other))):
+            np.testing.assert_array_equal(found, compare(a, other), strict=True)
+        np.testing.assert_array_equal(compare(other, x), compare(other, a), strict=True)
 
 
 def test_tensor_equals_nothing_of_another_kind_and_a_number_can_be_looked_for():
@@ -242,12 +193,6 @@ def test_tensor_equals_nothing_of_another_kind_and_a_number_can_be_looked_for():
     assert (t == None, t != None, t == "one") == (False, True, False)  # noqa: E711
     assert 1 in t
     assert 3 not in t
-
-
-def test_hash_is_identity():
-    a, b = Tensor([1.0]), Tensor([1.0])
-    assert len({a, b, a}) == 2
-    assert {a: "a", b: "b"}[a] == "a"
 
 
 def test_list_times_an_integer_tensor_is_a_product_and_not_repeated():

@@ -31,12 +31,13 @@ def mine(a: Tensor, b: Tensor) -> Tensor:
 
 # Programs of which `times` is an op: the row's, or the one written by hand.
 PROGRAMS: dict[str, Callable[[Callable, Tensor, Tensor], Tensor]] = {
-    "alone": lambda times, x, y: times(x, y),
     "among the others": lambda times, x, y: (times(x.exp(), y * 2) + x).tanh(),
+    "in a compiled function": lambda times, x, y: compile(lambda t: t * t)(times(x, y)),
     "twice the same operand": lambda times, x, y: times(x, x) + y,
     "on each other": lambda times, x, y: times(times(x, y), times(y, y) + 1),
     "on views": lambda times, x, y: times(x[:1], y.reshape(3, 2).T[1:]).sum(axis=1),
     "a constant operand": lambda times, x, y: times(x, y.detach()) * y,
+    "an operand of integers": lambda times, x, y: times(x, Tensor(np.arange(6).reshape(2, 3))) * y,
     "on what in-place ops made": lambda times, x, y: times(_added(x * 1, y), y),
     "made larger by broadcasting": lambda times, x, y: times(x, x) + times(y[0], y[0]),
 }
@@ -69,23 +70,15 @@ def test_gradient_that_a_closure_assigns_is_copied_in_the_dtype_of_its_operand()
 
 
 def test_closure_cannot_write_to_the_gradient_that_others_are_sent_too():
-    x, out = leaf(2), None
+    x = leaf(2)
     out = mine(x, x)
-
-    def _backward() -> None:
-        out.grad[:] = 100
-
-    out._backward = _backward
+    out._backward = lambda: out.grad.fill(100)
     with pytest.raises(ValueError, match="read-only"):
         (out + x).sum().backward()
     assert x.grad is None
 
 
-@pytest.mark.parametrize(
-    "left",
-    [None, "q", [1.0, 2.0, 3.0], np.ones(3), np.ones((2, 3)), 1.0, np.ones(2, complex), Tensor([1.0, 2.0, 3.0])],
-    ids=lambda left: f"{type(left).__name__} {np.shape(left)}",
-)
+@pytest.mark.parametrize("left", [None, "q", [1.0, 2.0, 3.0], np.ones((2, 3)), 1.0, np.ones(2, complex)], ids=str)
 def test_gradient_of_the_wrong_shape_or_kind_is_refused_and_none_changes(left):
     x, y = leaf(2), leaf(2)
     out = mine(x, y)
@@ -94,16 +87,6 @@ def test_gradient_of_the_wrong_shape_or_kind_is_refused_and_none_changes(left):
         (out + y).sum().backward(retain_graph=True)
     assert any("'mine'" in note for note in caught.value.__notes__)
     assert (x.grad, y.grad) == (None, None)
-
-
-def test_hooks_see_and_replace_what_a_closure_gets_and_sends():
-    x, y = leaf(2), leaf(2)
-    out = mine(x, y)
-    out.register_hook(lambda g: g * 10)
-    x.register_hook(lambda g: g + 1)
-    out.sum().backward()
-    np.testing.assert_allclose(x.grad, 10 * y.data + 1)
-    np.testing.assert_allclose(y.grad, 10 * x.data)
 
 
 def test_graph_is_walked_by_hand_and_no_two_grads_are_one_array():
@@ -116,17 +99,8 @@ def test_graph_is_walked_by_hand_and_no_two_grads_are_one_array():
     assert [t.grad.tolist() for t in (a, b, c)] == [[11.0, 11.0], [2.0, 2.0], [1.0, 1.0]]
 
 
-def test_gradient_that_a_closure_adds_to_a_constant_is_dropped_whatever_its_dtype():
-    x, c = leaf(2), Tensor([2, 3])
-    out = mine(x, c)
-    out.sum().backward()
-    assert (x.grad.tolist(), c.grad) == ([2.0, 3.0], None)
-
-
 CHANGES: dict[str, Callable[[Tensor, Tensor, Tensor], Any]] = {
     "data of an operand": lambda x, h, out: h.data.fill(100),
-    "data of a leaf": lambda x, h, out: x.data.fill(100),
-    "new data": lambda x, h, out: setattr(x, "data", np.full(2, 100.0)),
     "an operand in place": lambda x, h, out: h.__iadd__(1),
     "a leaf in no_grad": lambda x, h, out: no_grad()(x.zero_)(),
     "through a view": lambda x, h, out: h.detach().fill_(100),
@@ -154,12 +128,6 @@ def test_looking_at_data_is_no_change():
     _ = x.data, h.data, out.data, view.data, x.detach().data
     (out.sum() + view.sum()).backward()
     np.testing.assert_allclose(x.grad, 2 * x.data + [1, 0])
-
-
-def test_compiled_function_of_what_a_closure_made_goes_on_into_it():
-    x = leaf(3)
-    compile(lambda t: (t * t).sum())(mine(x, x)).backward()
-    np.testing.assert_allclose(x.grad, 4 * x.data**3)
 
 
 @pytest.mark.parametrize("children", [5, None, (1.0,), (Value(2.0),), np.ones(2)], ids=repr)

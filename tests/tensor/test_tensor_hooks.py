@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor
-
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
@@ -25,19 +23,12 @@ def test_hook_must_return_a_gradient(wrong: Callable, error: Any):
     assert x.grad is None
 
 
-def test_hook_that_writes_to_its_argument_changes_no_other_gradient():
+def test_hook_cannot_write_to_its_argument_which_others_may_have_too():
     a, b = parameter(1, 2), parameter(3, 4)
-
-    def tamper(g: np.ndarray) -> None:
-        g *= 10
-
-    a.register_hook(tamper)
-    try:
+    a.register_hook(lambda g: g.fill(10.0))
+    with pytest.raises(ValueError, match="read-only"):
         (a + b).sum().backward()
-    except ValueError:  # the array is read-only
-        assert (a.grad, b.grad) == (None, None)
-    else:
-        equal(b.grad, [1, 1])
+    assert (a.grad, b.grad) == (None, None)
 
 
 def test_hook_that_keeps_its_argument_keeps_what_it_saw():
@@ -46,8 +37,3 @@ def test_hook_that_keeps_its_argument_keeps_what_it_saw():
     (x * 2).sum().backward()
     x.grad[...] = 99
     equal(seen, [[2, 2]])
-
-
-def test_constant_cannot_be_hooked():
-    with pytest.raises(RuntimeError, match="requires_grad=True"):
-        Tensor([1.0]).register_hook(print)

@@ -13,20 +13,9 @@ from tensor_helpers import equal, parameter
 
 from micrograd import Tensor, grad, no_grad
 
-
-def test_edge_leads_to_the_history_that_its_operand_had():
-    x = parameter(1)
-    y = x * 2
-    w = y + 1
-    y += x
-    (w + y).sum().backward()
-    equal(x.grad, [5])
-
-
 COLUMN, ROW = np.array([[0.0], [1.0]]), np.array([1.0, 0.0, 0.0])
 IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {  # in place, and out of place
     "+=": (Tensor.__iadd__, lambda y, v: y + v),
-    "-=": (Tensor.__isub__, lambda y, v: y - v),
     "*=": (Tensor.__imul__, lambda y, v: y * v),
     "/=": (Tensor.__itruediv__, lambda y, v: y / v),
     "**=": (Tensor.__ipow__, lambda y, v: y**v),
@@ -54,24 +43,18 @@ def v(request: pytest.FixtureRequest) -> Any:
 
 @every_in_place
 def test_op_in_place_gives_the_values_and_gradients_of_the_op(change: Callable, same: Callable, v: Any):
-    x, _, y = start(v)
-    g = np.arange(1.0, 7.0).reshape(2, 3)
-    changed = change(y, v)
-    assert changed is y
-    changed.backward(g)
-    found = [y.data.copy(), x.grad, getattr(v, "grad", None)]
+    def found(write: Callable) -> list[Any]:
+        x, _, y = start(v)
+        if isinstance(v, Tensor):
+            v.grad = None
+        out = write(y, v)
+        assert write is same or out is y
+        out.backward(np.arange(1.0, 7.0).reshape(2, 3))
+        grads = [np.zeros(1) if g is None else g for g in (x.grad, getattr(v, "grad", None))]
+        return [out.data.copy(), *grads]
 
-    x, _, y = start(v)
-    if isinstance(v, Tensor):
-        v.grad = None
-    out = same(y, v)
-    out.backward(g)
-    expected = [out.data, x.grad, getattr(v, "grad", None)]
-    for a, b in zip(found, expected, strict=True):
-        if b is not None and a is not None:
-            np.testing.assert_allclose(a, b, rtol=1e-12)
-        else:
-            assert not np.any(a if b is None else b) or a is b
+    for a, b in zip(found(change), found(same), strict=True):
+        np.testing.assert_allclose(*np.broadcast_arrays(a, b), rtol=1e-12)
 
 
 @every_in_place
@@ -120,76 +103,35 @@ def test_op_in_place_keeps_each_dtype_and_gives_gradients_in_it(
     assert v.grad is None or v.grad.dtype == other
 
 
-@every_in_place
-def test_constant_changed_by_constants_stays_one(change: Callable, same: Callable):
-    t = Tensor(np.ones((2, 3)))
-    change(t, np.array([1.0, 2.0, 3.0]))
-    assert not t.requires_grad
-
-
-@pytest.mark.parametrize(
-    ("change", "second"),
-    [(lambda y: y.__ipow__(3), [12, 18]), (lambda y: y.__imul__(y), [2, 2]), (lambda y: y.__itruediv__(y + 1), None)],
-    ids=["**=", "*=", "/="],
-)
+@pytest.mark.parametrize(("change", "second"), [(lambda y: y.__ipow__(3), [12, 18]), (lambda y: y.__imul__(y), [2, 2])])
 def test_op_in_place_can_be_differentiated_twice(change: Callable, second: Any):
     x = parameter(2, 3)
     (slope,) = grad(change(x * 1).sum(), x, create_graph=True)
-    expected = -2 / (x.data + 1) ** 3 if second is None else second
-    np.testing.assert_allclose(grad(slope.sum(), x)[0], expected, rtol=1e-12)
+    equal(grad(slope.sum(), x)[0], second)
 
 
-def test_step_inside_no_grad_works_whoever_shares_the_memory_and_whatever_graph_is_alive():
-    w = parameter(1, 2)
-    average, aux = w.detach(), w * w
-    (w * 3).sum().backward()
-    with no_grad():
-        w -= w.grad
-    equal(average, [-2, -1])
-    equal(aux, [1, 4])
-
-
-def test_retain_grad_follows_the_tensor_to_its_new_history():
-    x = parameter(1, 2)
-    y = x * 2
-    y.retain_grad()
-    y += 1
-    (y * 3).sum().backward()
-    equal(y.grad, [3, 3])
-
-
-def test_hook_stays_with_the_history_that_it_was_set_on():
+def test_retain_grad_follows_the_tensor_and_a_hook_stays_with_the_history_that_it_was_set_on():
     x, seen = parameter(1, 2), []
     y = x * 2
+    y.retain_grad()
     y.register_hook(lambda g: seen.append(g.copy()))
     y *= 3
-    y.sum().backward()
-    equal(seen, [[3, 3]])
-    equal(x.grad, [6, 6])
+    (y * 5).sum().backward()
+    equal(y.grad, [5, 5])
+    equal(seen, [[15, 15]])
+    equal(x.grad, [30, 30])
 
 
 @pytest.mark.parametrize("change", [
-    lambda t, w: t.__setitem__(slice(0, 2), w), lambda t, w: t.copy_(w), lambda t, w: t.__imul__(w),
-], ids=["setitem", "copy_", "*="])  # fmt: skip
-def test_integers_never_require_a_gradient_in_place_either(change: Callable):
+    lambda t, w: t.__setitem__(slice(0, 2), w), Tensor.copy_, Tensor.__imul__, lambda t, w: t.__itruediv__(2),
+    lambda t, w: t.__ipow__(0.5),
+], ids=["setitem", "copy_", "*=", "/=", "**="])  # fmt: skip
+def test_integers_stay_integers_and_never_require_a_gradient_in_place_either(change: Callable):
     t, w = Tensor([1, 2]), parameter(1.5, 2.5)
-    try:
+    with pytest.raises((TypeError, RuntimeError), match=r"int64|float64"):
         change(t, w)
-    except (TypeError, RuntimeError):
-        equal(t, [1, 2])
+    equal(t, [1, 2])
     assert not t.requires_grad
-
-
-def test_dtype_stays_in_place():
-    t = Tensor(np.ones(2, np.float32))
-    t += np.ones(2)
-    assert t.dtype == np.float32
-    integers = Tensor([1, 2])
-    with pytest.raises(TypeError, match="int64"):
-        integers /= 2
-    with pytest.raises(TypeError, match="float64"):
-        integers **= 0.5
-    equal(integers, [1, 2])
 
 
 def test_array_may_overlap_with_what_it_is_written_to():
@@ -199,22 +141,16 @@ def test_array_may_overlap_with_what_it_is_written_to():
 
 
 @pytest.mark.parametrize(
-    ("x", "change", "error", "note"),
+    ("change", "error", "note"),
     [
-        ([1.0, 2.0], lambda x: x.__iadd__(np.ones((2, 2))), ValueError, r"x \+= \.\.\. of shapes \(2,\) and \(2, 2\)"),
-        ([1, 2], lambda x: x.__iadd__(0.5), TypeError, r"x \+= \.\.\. of shapes \(2,\) and \(\)"),
-        ([1.0, 2.0], lambda x: x.__setitem__(5, 1.0), IndexError, r"x\[i\] = \.\.\. of shapes \(2,\) and \(\)"),
-        ([1.0, 2.0], lambda x: x.copy_(np.ones(3)), ValueError, r"x\[i\] = \.\.\. of shapes \(2,\) and \(3,\)"),
+        (lambda x: x.__iadd__(np.ones((2, 2))), ValueError, r"x \+= \.\.\. of shapes \(2,\) and \(2, 2\)"),
+        (lambda x: x.__setitem__(5, 1.0), IndexError, r"x\[i\] = \.\.\. of shapes \(2,\) and \(\)"),
     ],
 )
-def test_write_that_does_not_fit_changes_nothing_and_is_told_with_its_shapes(
-    x: Any, change: Callable, error: Any, note: str
-):
-    t = Tensor(x)
+def test_write_that_does_not_fit_is_told_with_its_shapes(change: Callable, error: Any, note: str):
     with pytest.raises(error) as raised:
-        change(t)
+        change(Tensor([1.0, 2.0]))
     assert re.search(note, raised.value.__notes__[0])
-    equal(t, x)
 
 
 def test_write_that_raises_writes_nothing():
@@ -230,15 +166,12 @@ def test_write_that_raises_writes_nothing():
 
 @pytest.mark.parametrize("write", [Tensor.__iadd__, Tensor.__ipow__, Tensor.copy_, lambda t, o: t.__setitem__(..., o)])
 @pytest.mark.parametrize("recorded", [True, False])
-@pytest.mark.parametrize("viewed", [True, False])
-def test_write_that_would_change_the_shape_changes_nothing(write: Callable, recorded: bool, viewed: bool):
+def test_write_that_would_change_the_shape_changes_nothing(write: Callable, recorded: bool):
     x = parameter(1, 2, 3)
     y = x * 1 if recorded else x.detach()
-    view = y[0:2] if viewed else y.data[0:2].copy()
-    node, version = y._node, y._node.storage.version
+    view, node, version = y[0:2], y._node, y._node.storage.version
     with pytest.raises(ValueError, match=r"\(3,\).*\(2,\s*3\)|\(2,\s*3\).*\(3,\)"):
         write(y, np.ones((2, 3)))
-    assert y._node is node
-    assert node.storage.version == version
-    equal(y.data, [1, 2, 3])
-    equal(view.data if viewed else view, [1, 2])
+    assert (y._node is node, node.storage.version) == (True, version)
+    equal(y, [1, 2, 3])
+    equal(view, [1, 2])

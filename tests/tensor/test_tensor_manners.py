@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import operator
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -37,40 +36,15 @@ def test_arrays_and_numpys_numbers_mix_with_tensors_on_either_side(operate: Call
     np.testing.assert_allclose(right.data, operate(x.data, other))
 
 
-LISTS: list[Callable] = [
-    *OPERATORS, lambda a, b: a @ b, lambda a, b: a == b, lambda a, b: a < b,
-    lambda a, b: compiled(operator.mul, a, b), lambda a, b: lazily(operator.mul, a, b),
-]  # fmt: skip
-
-
-def compiled(operate: Callable, a: Any, b: Any) -> Any:
-    """With what is no Tensor closed over."""
-    if isinstance(b, Tensor):
-        return compile(lambda b: operate(a, b))(b)
-    return compile(lambda a: operate(a, b))(a) if isinstance(a, Tensor) else operate(a, b)
-
-
-def lazily(operate: Callable, a: Any, b: Any) -> Any:
-    """Before it is computed, a list in it is changed."""
-    with lazy():
-        made = operate(a, b)
-    for x in (a, b):
-        if isinstance(x, list):
-            x[:] = [100.0, 100.0]
-    return made
-
-
-@pytest.mark.parametrize("operate", LISTS)
+@pytest.mark.parametrize("operate", [*OPERATORS, lambda a, b: a @ b, lambda a, b: a == b, lambda a, b: a < b])
 @pytest.mark.parametrize("make", [list, tuple, lambda x: np.array(x, float).data], ids=["list", "tuple", "memoryview"])
 def test_list_is_an_operand_as_it_is_of_an_array(operate: Callable, make: Callable):
-    x, like = parameter(2, 3), np.array([4.0, 5.0])
-    for flip in (False, True):
-        given, wanted = (
-            (make([4.0, 5.0]), x) if flip else (x, make([4.0, 5.0])),
-            (like, x.data) if flip else (x.data, like),
-        )
-        found = operate(*given)
-        np.testing.assert_allclose(getattr(found, "data", found), operate(*wanted))
+    x, other = parameter(2, 3), [4.0, 5.0]
+    for found, wanted in (
+        (operate(x, make(other)), operate(x.data, np.array(other))),
+        (operate(make(other), x), operate(np.array(other), x.data)),
+    ):
+        np.testing.assert_allclose(getattr(found, "data", found), wanted)
 
 
 def test_list_is_written_in_place_and_into_a_part():
@@ -78,6 +52,15 @@ def test_list_is_written_in_place_and_into_a_part():
     x += [10, 20]
     x[0] = [5, 6]
     np.testing.assert_array_equal(x.maximum([6, 7]).data, [[6, 7], [13, 24]])
+
+
+def test_list_is_read_when_it_is_written_also_where_the_op_is_deferred_or_compiled():
+    x, given = parameter(2, 3), [4.0, 5.0]
+    with lazy():
+        y = x * given
+    found = compile(lambda x: given * x)(x)
+    given[:] = [100.0, 100.0]
+    np.testing.assert_array_equal([y.data, found.data], [[8, 15], [8, 15]])
 
 
 @pytest.mark.parametrize("bad", [["a"], [None], [Value(1.0)], [1j], "ab"], ids=repr)
@@ -111,20 +94,11 @@ def test_constant_is_an_array_for_numpy_which_shares_its_memory_unless_it_must_n
         np.array(t, dtype=np.float32, copy=False)
 
 
-def test_numpys_test_functions_take_detached_tensors():
-    np.testing.assert_allclose(parameter(1, 2).detach(), [1, 2])
-
-
 @pytest.mark.parametrize("operate", [*OPERATORS, lambda a, b: a @ b], ids=["+", "-", "*", "/", "**", "@"])
 def test_value_and_a_tensor_do_not_mix_and_the_error_names_both(operate: Callable):
     for pair in ((Value(1.0), Tensor([1.0])), (Tensor([1.0]), Value(1.0))):
         with pytest.raises(TypeError, match=r"(Value.*Tensor)|(Tensor.*Value)"):
             operate(*pair)
-
-
-def test_reshape_takes_lengths_one_by_one_or_together():
-    t = Tensor(np.arange(6))
-    assert {t.reshape(2, 3).shape, t.reshape((2, 3)).shape, t.reshape([2, 3]).shape, t.reshape(-1, 3).shape} == {(2, 3)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -137,25 +111,10 @@ def test_data_can_be_replaced_and_keeps_its_dtype():
     assert (t.tolist(), t.dtype) == ([3.0, 4.0], np.float32)
 
 
-def test_gradient_can_be_assigned_and_taken_away():
-    x = parameter(1, 2)
-    x.grad = np.array([3.0, 4.0])
-    (x * 2).sum().backward()
-    np.testing.assert_array_equal(x.grad, [5, 6])
-    x.grad = None
-    assert x.grad is None
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [
-        ("ab", "."),
-        ([1j, 2j], "."),
-        ([None, None], "."),
-        (object(), "."),
-        (np.zeros(3), r"\(3,\) .*\(2,\)|\(2,\) .*\(3,\)"),
-    ],
-    ids=["a text", "complex numbers", "nothing", "an object", "another shape"],
+    [("ab", "."), ([1j, 2j], "."), ([None, None], "."), (np.zeros(3), r"\(3,\) .*\(2,\)|\(2,\) .*\(3,\)")],
+    ids=["a text", "complex numbers", "nothing", "another shape"],
 )
 @pytest.mark.parametrize("name", ["data", "grad"])
 def test_data_and_grad_must_be_real_numbers_of_the_shape(name: str, wrong: Any, message: str):
@@ -166,35 +125,21 @@ def test_data_and_grad_must_be_real_numbers_of_the_shape(name: str, wrong: Any, 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Copies
-
-
-COPIES: dict[str, Callable[[Any], Any]] = {
-    "deepcopy": copy.deepcopy,
-    "copy": copy.copy,
-    **{f"pickle {p}": lambda t, p=p: pickle.loads(pickle.dumps(t, p)) for p in range(2, pickle.HIGHEST_PROTOCOL + 1)},
-}
-every_copy = pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
-
-
-@every_copy
-def test_copy_has_the_dtype_and_shares_nothing_with_the_original(duplicate: Callable):
-    x = Tensor([1.0, 2.0], dtype="float32", requires_grad=True)
-    (x * 3).sum().backward()
-    y = duplicate(x)
-    np.testing.assert_array_equal(y.grad, [3, 3])
-    y.data[0] = y.grad[0] = 99
-    (y * 3).sum().backward()
-    assert (x.tolist(), y.dtype) == ([1, 2], np.float32)
-    np.testing.assert_array_equal(x.grad, [3, 3])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Subclasses
+# Copies and subclasses
 
 
 class Weight(Tensor):
     """A Tensor of the user's own kind."""
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_copy_has_the_class_and_dtype_and_shares_nothing_with_the_original(duplicate: Callable):
+    x = Weight([1.0, 2.0], dtype="float32", requires_grad=True)
+    (x * 3).sum().backward()
+    y = duplicate(x)
+    y.data[0] = y.grad[0] = 99
+    assert (type(y), y.dtype, y.tolist(), y.grad.tolist()) == (Weight, np.float32, [99, 2], [99, 3])
+    assert (x.tolist(), x.grad.tolist()) == ([1, 2], [3, 3])
 
 
 def test_subclass_gives_tensors_and_stays_itself_in_place_and_in_the_graph():
@@ -205,11 +150,6 @@ def test_subclass_gives_tensors_and_stays_itself_in_place_and_in_the_graph():
     buffer += 1
     assert buffer is same
     assert repr(buffer) == "Weight([2.])"
-
-
-@every_copy
-def test_copy_of_a_subclass_is_of_the_subclass(duplicate: Callable):
-    assert type(duplicate(Weight([1.0], requires_grad=True))) is Weight
 
 
 # ---- a beginner's mistake gets the sentence that helps
@@ -223,14 +163,8 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "@ of batches": (lambda: np.ones((4, 2, 3)) @ Tensor(np.ones((4, 5, 3))), ValueError,
                      "cannot multiply (4, 2, 3) by (4, 5, 3): their inner lengths are 3 and 5: "
                      "did you mean a @ b.swapaxes(-1, -2)?"),
-    "@ where no transpose fits": (lambda: TWO_THREE @ np.ones((2, 4)), ValueError,
-                                  "cannot multiply (2, 3) by (2, 4): their inner lengths are 3 and 2"),
-    "@ of a vector": (lambda: TWO_THREE @ [1.0, 2.0], ValueError,
-                      "cannot multiply (2, 3) by (2,): their inner lengths are 3 and 2"),
     "require_grad": (lambda: Tensor([1.0], require_grad=True), TypeError,  # type: ignore[call-arg]
                      "Tensor has no keyword require_grad: did you mean requires_grad?"),
-    "lable": (lambda: Tensor([1.0], lable="x"), TypeError,  # type: ignore[call-arg]
-              "Tensor has no keyword lable: did you mean label?"),
     "of a function": (lambda: micrograd.zeros(2, require_grad=True), TypeError,
                       "zeros() has no keyword require_grad: did you mean requires_grad?"),
     "of a method": (lambda: TWO_THREE.sum(axes=0), TypeError,  # type: ignore[call-arg]
@@ -245,12 +179,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
                      "write y = x - ..."),
     "[0] = on a leaf": (lambda: LEAF.__setitem__(0, 5.0), RuntimeError,
                         f"x[i] = ... would change a leaf that requires a gradient: {IN_A_STEP}"),
-    "[0] -= on a leaf": (lambda: LEAF[:1].__isub__(0.1), RuntimeError,
-                         f"x -= ... would change a view of a leaf that requires a gradient: {IN_A_STEP}; for a new "
-                         "Tensor, write y = x - ..."),
-    "ragged": (lambda: Tensor([[1, 2], [3]]), ValueError, "rows of different lengths: found 2 and 1"),
-    "ragged within": (lambda: Tensor([[[1], [2]], [[3], [4, 5]]]), ValueError,
-                      "rows of different lengths: found 1 and 2"),
+    "ragged": (lambda: Tensor([[[1], [2]], [[3], [4, 5]]]), ValueError, "rows of different lengths: found 1 and 2"),
     "ragged with a number": (lambda: Tensor([[1, 2], 3]), ValueError,
                              "rows of different lengths: found 2 and a number"),
     "ragged operand": (lambda: LEAF * [[1, 2], [3]], ValueError, "rows of different lengths: found 2 and 1"),

@@ -14,7 +14,6 @@ from engine_helpers import at_once
 from micrograd import Tensor, grad, no_grad
 from micrograd.tensor import arrays
 
-STEPS = 2_000
 X = np.arange(6.0).reshape(2, 3) / 6
 
 
@@ -23,29 +22,15 @@ def weights() -> Tensor:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a step does: each of these, ten thousand times
-
-
-def train_through_data(w: Tensor) -> None:
-    ((X @ w).tanh() ** 2).sum().backward()
-    w.data -= 1e-6 * w.grad
-    w.grad = None
+# What a step does: each of these, many times
 
 
 def train_in_place(w: Tensor) -> None:
     ((X @ w.T.T).relu() - 1).sum().backward()
     with no_grad():
         w -= 1e-6 * w.grad
+    w.data -= 1e-6 * w.grad
     w.grad = None
-
-
-def forward_alone(w: Tensor) -> None:
-    (w * w).softmax()
-
-
-def forward_inside_no_grad(w: Tensor) -> None:
-    with no_grad():
-        (w * w)[0].sum()
 
 
 def twice_differentiated(w: Tensor) -> None:
@@ -72,14 +57,11 @@ def a_failing_pass(w: Tensor) -> None:
     handle.remove()
 
 
-def many_operands(w: Tensor) -> None:
-    arrays.concatenate(0)(w, w * 2, w[:1]).sum().backward()
-    w.grad = None
+def forward_alone(w: Tensor) -> None:
+    arrays.concatenate(0)(w, (w * w).softmax(), w[:1])
 
 
-CHEAP = [train_through_data, train_in_place, forward_alone, forward_inside_no_grad, many_operands]
-DEAR = [twice_differentiated, views_and_writes, a_failing_pass]
-LOOPS = [(step, STEPS) for step in CHEAP] + [(step, STEPS // 10) for step in DEAR]
+STEPS = [train_in_place, forward_alone, twice_differentiated, views_and_writes, a_failing_pass]
 
 
 def growth(step: Callable[[Tensor], None], times: int) -> int:
@@ -94,31 +76,14 @@ def growth(step: Callable[[Tensor], None], times: int) -> int:
     return sys.getallocatedblocks() - before
 
 
-@pytest.mark.parametrize(("step", "times"), LOOPS, ids=[f"{step.__name__}-{times}" for step, times in LOOPS])
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.usefixtures("without_collector")
-def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor], None], times: int):
-    assert growth(step, times) < times / 100
+def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor], None]):
+    assert growth(step, 500) < 50
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Nodes die by reference count
-
-
-@pytest.mark.usefixtures("without_collector")
-@pytest.mark.parametrize(
-    "op",
-    [
-        lambda x: x * x, lambda x: x.exp(), lambda x: x[0], lambda x: x.T, lambda x: x @ x, lambda x: x.sum(),
-        lambda x: arrays.concatenate(0)(x, x), lambda x: x.detach(), lambda x: (x * 1).__iadd__(x), lambda x: x.max(0),
-    ],
-)  # fmt: skip
-def test_result_dies_with_its_last_name(op: Callable[[Tensor], Tensor]):
-    x = Tensor(np.ones((2, 2)), requires_grad=True)
-    y = op(x)
-    tensor, node = weakref.ref(y), weakref.ref(y._node)
-    del y
-    assert tensor() is None
-    assert node() is None
 
 
 @pytest.mark.usefixtures("without_collector")
@@ -172,18 +137,16 @@ def test_large_arrays_are_not_kept_by_the_gradient_of_a_view():
 # ---------------------------------------------------------------------------------------------------------------------
 # Threads and tasks
 
-THREADS, PASSES = 4, 100
-
 
 @pytest.mark.usefixtures("impatient")
 def test_threads_that_make_views_of_one_base_lose_none_and_keep_none():
     w = weights()
 
     def job() -> None:
-        for _ in range(PASSES):
+        for _ in range(100):
             (w.T[0] * w[:, 0]).sum().backward(inputs=[Tensor(1.0, requires_grad=True)])
 
-    at_once(*[job] * THREADS)
+    at_once(*[job] * 4)
     with no_grad():
         w += 1
     w.data -= 1
@@ -201,13 +164,3 @@ def test_gradient_that_many_send_to_is_summed_in_one_array():
     tracemalloc.stop()
     assert peak < 6 * w.data.nbytes
     assert (w.grad == 4950).all()
-
-
-def test_sums_in_place_are_of_no_array_of_anybody_elses():
-    x = Tensor([1.0, 2.0], requires_grad=True)
-    seed = np.array([1.0, 1.0])
-    y = x + x + x
-    y.backward(seed)
-    np.testing.assert_array_equal(seed, [1.0, 1.0])
-    np.testing.assert_array_equal(x.grad, [3.0, 3.0])
-    assert not np.shares_memory(x.grad, seed)

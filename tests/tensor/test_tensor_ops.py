@@ -105,25 +105,12 @@ def test_values_and_both_derivatives_are_pytorchs(op: Op):
                 np.testing.assert_allclose(ours, other, rtol=near, atol=near)
 
 
-def test_padding_has_the_dtype_of_the_array_as_in_numpy():
-    for values in ([1, 2], [1.5, 2.5]):
-        np.testing.assert_array_equal(
-            Tensor(values).pad(1, constant_values=2.5), np.pad(values, 1, constant_values=2.5)
-        )
-
-
-@pytest.mark.parametrize(("rows", "ddof"), [([[1, 1, 1], [1, 2, 4]], 0), ([[1, 1, 1], [1, 2, 4]], 1), ([[5], [0]], 0)])
-def test_std_of_equal_numbers_has_the_gradients_of_pytorch_which_are_0(rows: list, ddof: int):
-    torch = pytest.importorskip("torch")
-    ours = Tensor(rows, dtype=float, requires_grad=True)
-    theirs = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
-    (first,) = grad(ours.std(1, ddof=ddof).sum(), [ours], create_graph=True)
-    (expected,) = torch.autograd.grad(theirs.std(1, correction=ddof).sum(), theirs, create_graph=True)
-    np.testing.assert_allclose(first.detach().data, expected.detach(), rtol=1e-12, atol=1e-14)
-    weights = np.arange(first.size).reshape(first.shape) + 1.0
-    (second,) = grad((first * weights).sum(), [ours])
-    (expected,) = torch.autograd.grad((expected * torch.tensor(weights)).sum(), theirs)
-    np.testing.assert_allclose(second, expected, rtol=1e-10, atol=1e-12)
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_std_of_equal_numbers_has_derivatives_of_0(ddof: int):
+    x = Tensor(np.ones((2, 3)), requires_grad=True)
+    (first,) = grad(x.std(1, ddof=ddof).sum(), x, create_graph=True)
+    (second,) = grad((first * np.arange(6.0).reshape(2, 3)).sum(), x)
+    np.testing.assert_array_equal([first.data, second], np.zeros((2, 2, 3)))
 
 
 @every_op
@@ -244,20 +231,6 @@ def test_random_broadcast_pairs_give_gradients_of_the_operands_shapes(op: Op):
         np.testing.assert_allclose(y.grad, summed_back(full[1].grad, b.shape), rtol=1e-12, atol=1e-12)
 
 
-def test_thousand_pairs_of_batches_of_matrices_give_gradients_of_the_operands_shapes():
-    rng = np.random.default_rng(0)
-    for _ in range(1000):
-        batches, (n, k, m) = broadcast_pair(rng), rng.integers(1, 4, size=3)
-        x, y = leaves(MATMUL.operands(((*batches[0], n, k), (*batches[1], k, m))))
-        out = x @ y
-        g = seed(MATMUL, out)
-        out.backward(g)
-        np.testing.assert_allclose(out.data, x.data @ y.data, rtol=1e-13)
-        to_x, to_y = np.einsum("...nm,...km->...nk", g, y.data), np.einsum("...nk,...nm->...km", x.data, g)
-        np.testing.assert_allclose(x.grad, summed_back(to_x, x.shape), rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(y.grad, summed_back(to_y, y.shape), rtol=1e-12, atol=1e-12)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Refusals
 
@@ -269,46 +242,14 @@ def test_wrong_use_raises_and_says_what_was_found(name: str, use: Callable, erro
 
 
 @pytest.mark.parametrize("op", [*BINARY[:5], MATMUL], ids=str)
-def test_operand_on_the_left_that_is_no_array_of_numbers_is_refused(op: Op):
-    for wrong in (["two"], "two", None, 1j):
+@pytest.mark.parametrize("wrong", [["two"], "two", None, 1j, np.complex64(1j)], ids=repr)
+def test_operand_on_either_side_that_is_no_real_number_is_refused(op: Op, wrong: Any):
+    for operands in ((wrong, Tensor([1.0, 2.0])), (Tensor([1.0, 2.0]), wrong)):
         with pytest.raises(TypeError):
-            op.call(wrong, Tensor([1.0, 2.0]))
+            op.call(*operands)
 
 
-@pytest.mark.parametrize("op", [*BINARY[:5], MATMUL], ids=str)
-@pytest.mark.parametrize("number", [np.complex64(1j), np.complex128(1)], ids=["complex64", "complex128"])
-def test_complex_number_of_numpys_is_refused(op: Op, number: Any):
-    with pytest.raises(TypeError, match="real"):
-        op.call(Tensor([1.0, 2.0]), number)
-
-
-@pytest.fixture
-def nothing_is_cached() -> None:
-    for module in (arrays, ops):
-        for maker in vars(module).values():
-            if hasattr(maker, "cache_clear"):
-                maker.cache_clear()
-
-
-@pytest.mark.usefixtures("nothing_is_cached")
-@every_op
-def test_refused_call_leaves_no_trace(op: Op):
-    """Neither a method's, nor that of a row: what it was made for is in a cache, where 2.0 is 2."""
-    for _, use, error, _ in [bad for bad in BAD if bad[0].partition(":")[0] == op.name.partition(":")[0]]:
-        with pytest.raises(error):
-            use()
-    for operands in op.runs():
-        np.testing.assert_allclose(op.call(*map(Tensor, operands)).data, op.in_numpy(*operands), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("row", "text"),
-    [
-        (arrays.sum(0, True), "<Row sum(axis=0, keepdims=True)>"),
-        (arrays.scatter((0, slice(2)), (3, 4)), "<Row scatter(index=(0, slice(None, 2, None)), shape=(3, 4))>"),
-        (ops.power(3), "<Row pow(n=3)>"),
-        (ops.exp, "<Row exp>"),
-    ],
-)
-def test_row_says_what_it_was_made_with(row: Any, text: str):
-    assert repr(row) == text
+def test_row_says_what_it_was_made_with():
+    assert repr(arrays.sum(0, True)) == "<Row sum(axis=0, keepdims=True)>"
+    assert repr(ops.power(3)) == "<Row pow(n=3)>"
+    assert repr(ops.exp) == "<Row exp>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,38 +20,19 @@ from micrograd.engine.rows import Row
 # Versions: a value that backward needs, and that was changed
 
 
-def test_changed_value_raises_and_the_error_names_the_op_and_both_versions():
+@pytest.mark.parametrize(("op", "name"), [(lambda a: (a, a * a), r"\*"), (lambda a: (y := a.exp(), y * 1), "exp")])
+def test_changed_operand_or_result_raises_and_the_error_names_the_op_and_both_versions(op: Callable, name: str):
     x = parameter(1, 2)
-    a = x * 1
-    y = a * a
-    a += 1
-    a += 1
-    with pytest.raises(RuntimeError, match=r"'\*'.*version 2.*version 0"):
+    changed, y = op(x * 1)
+    changed += 1
+    changed += 1
+    with pytest.raises(RuntimeError, match=rf"'{name}'.*version 2.*version 0"):
         y.sum().backward()
     assert x.grad is None
 
 
-def test_result_of_an_op_may_be_what_its_rule_needs():
-    y = parameter(1, 2).exp()
-    z = y.sum()
-    y += 1
-    with pytest.raises(RuntimeError, match=r"'exp'.*version"):
-        (z + y.sum()).backward()
-
-
-def test_product_of_matrices_does_not_mind_a_change_of_the_one_whose_other_is_a_constant():
-    x, w = parameter([1.0, 2.0]), Tensor([[3.0], [4.0]])
-    a = x * 1
-    y = a @ w
-    a += 1
-    y.sum().backward()
-    equal(x.grad, [[3, 4]])
-
-
 @pytest.mark.parametrize("view", [
-    lambda a: a[0], lambda a: a[:1], lambda a: a.T, lambda a: a.reshape(-1), lambda a: a.detach(),
-    lambda a: a.squeeze(), lambda a: a.swapaxes(0, 1), lambda a: a[..., None], lambda a: a.T[1:].T,
-    lambda a: a.detach()[:1],
+    lambda a: a[0], lambda a: a.T, lambda a: a.reshape(-1), lambda a: a.detach(), lambda a: a.T[1:].T,
 ])  # fmt: skip
 def test_views_and_their_base_share_a_version(view: Callable):
     base = Tensor(np.ones((2, 2)))
@@ -76,17 +57,6 @@ def test_copy_has_a_version_of_its_own(copied: Callable):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Writes through data, detach() and numpy(): the graph keeps its own, or raises (each op: test_tensor_ops.py)
-
-
-@pytest.mark.parametrize("touch", [lambda x: x.data, lambda x: x.detach().numpy()], ids=["data", "numpy"])
-def test_looking_at_the_data_of_a_graph_does_not_part_what_shares_memory(touch: Callable):
-    x = parameter(1, 2)
-    shared = x.detach()
-    y = (x * x).sum()
-    touch(x)
-    y.backward()
-    shared[0] = 5
-    equal(x, [5, 2])
 
 
 THROUGH_DATA: dict[str, Callable[[Tensor], Any]] = {  # of [1, 2] each makes [-3, 2]
@@ -126,7 +96,7 @@ def test_write_through_data_is_right_for_the_graphs_that_come_after_it(write: Ca
         before.backward()
 
 
-def test_looking_again_and_again_at_what_is_shared_changes_no_gradient():
+def test_looking_again_and_again_at_what_is_shared_changes_no_gradient_and_parts_nothing():
     x = parameter(1, np.nan)
     shared = x.detach()
     first = (x * x).sum()
@@ -137,6 +107,8 @@ def test_looking_again_and_again_at_what_is_shared_changes_no_gradient():
         x.grad = None
         y.backward()
         equal(x.grad, [2, np.nan])
+    shared[0] = 5
+    equal(x, [5, np.nan])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -150,10 +122,8 @@ def multiplied_in_place(x: Tensor) -> Tensor:
     return y
 
 
-@pytest.mark.parametrize("graph", [
-    lambda x: x * x, lambda x: x.exp(), multiplied_in_place, lambda x: x[:1] * x, lambda x: (x * x).detach() * x,
-], ids=["*", "exp", "in place", "view", "detach"])  # fmt: skip
-@pytest.mark.parametrize("end", ["forgotten", "let go", "failed"])
+@pytest.mark.parametrize("graph", [lambda x: x * x, multiplied_in_place, lambda x: (x[:1] * x).detach() * x])
+@pytest.mark.parametrize("end", ["forgotten", "let go"])
 def test_data_is_the_array_that_it_was_once_no_graph_keeps_it(graph: Callable, end: str):
     x = parameter(1, 2)
     array = x.data
@@ -163,11 +133,6 @@ def test_data_is_the_array_that_it_was_once_no_graph_keeps_it(graph: Callable, e
         total = y.sum()
         if end == "let go":
             total.backward()
-        elif end == "failed":
-            handle = x.register_hook(lambda g: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                total.backward()
-            handle.remove()
         del total
         if end == "let go" or graph is multiplied_in_place:  # which keeps copies of what it wrote over
             assert y.data is made
@@ -200,29 +165,13 @@ class Rule:
     def __call__(self, g: Any, *values: Any) -> Any:
         return g * values[1]
 
-    def method(self, g: Any, out_or_a: Any, b: Any) -> Any:
-        return g * b
-
-
-def scaled(scale: float, g: Any, _: Any, b: Any) -> Any:
-    return g * b * scale
-
-
-def traced(rule: Callable) -> Callable:
-    @wraps(rule)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return rule(*args, **kwargs)
-
-    return wrapper
-
 
 @pytest.mark.parametrize("operands", [1, 2])
 @pytest.mark.parametrize("rule", [
     lambda *args: args[0] * args[2], lambda g, *values: g * values[1], lambda g, _a, *rest: g * rest[0],
-    lambda g, _a, b, scale=1.0: g * b * scale, Rule(), Rule().method, partial(scaled, 1.0),
-    traced(lambda g, _a, b: g * b),
-], ids=["*args", "g, *values", "*rest", "default", "callable", "method", "partial", "wraps"])  # fmt: skip
-def test_however_a_rule_is_written_what_it_uses_is_saved(rule: Callable, operands: int):
+    lambda g, _a, b, scale=1.0: g * b * scale, Rule(), partial(lambda scale, g, _a, b: g * b * scale, 1.0),
+], ids=["*args", "g, *values", "*rest", "default", "callable", "partial"])  # fmt: skip
+def test_rule_has_what_it_uses_saved_however_it_is_written(rule: Callable, operands: int):
     x, y = parameter(3, 4), parameter(3, 4)
     if operands == 1:  # to a**2 / 2 the slope is a
         out = Row("mine", lambda a: a * a / 2, rule)(x)
@@ -246,10 +195,5 @@ def test_data_that_another_thread_has_moved_while_this_one_waited_for_it_is_not_
 
     monkeypatch.setattr(micrograd.tensor.handle, "lock", lock())
     assert w.data is array
-    assert node._data is array
+    assert node.data is array
     loss.backward()
-
-
-def test_node_shows_the_array_of_its_tensor():
-    w = parameter(3)
-    assert w._node.data is w.data

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
 import pytest
 from engine_helpers import calls_of
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from tensor_helpers import equal, parameter
+from tensor_helpers import equal, numbers, parameter
 
-from micrograd import Tensor, grad, lazy, no_grad
+from micrograd import Tensor, grad, no_grad
 from micrograd.tensor.node import Unusable
 
 START = {"x": np.array([[0.5, -1.0, 0.75], [0.25, 1.25, -0.5]]), "w": np.array([1.5, -0.5, 0.75])}
@@ -114,17 +113,8 @@ programs = st.lists(st.tuples(st.integers(0, len(KINDS) - 1), small, small, smal
 class Machine:
     """What runs a program on Tensors, beside the oracle."""
 
-    quiet: Callable[[], Any] = no_grad
-    views = VIEWS
-
-    def make(self, a: Any, wanted: bool) -> Any:
-        return Tensor(a, requires_grad=wanted)
-
-    def gradients(self, t: Any) -> list[Any]:
-        return list(grad(t.sum(), self.leaves, retain_graph=True, allow_unused=True))
-
     def __init__(self):
-        self.leaves = [self.make(a, True) for a in START.values()]
+        self.leaves = [Tensor(a, requires_grad=True) for a in START.values()]
         size, at = sum(a.size for a in START.values()), 0
         self.each: list[tuple[Any, Forward]] = []
         for leaf, a in zip(self.leaves, START.values(), strict=True):
@@ -133,7 +123,7 @@ class Machine:
             at += a.size
             self.each.append((leaf, Forward(a.copy(), list(slopes))))
         slopes = np.zeros((size, *CONSTANT.shape))
-        self.each.append((self.make(CONSTANT, False), Forward(CONSTANT.copy(), list(slopes))))
+        self.each.append((Tensor(CONSTANT), Forward(CONSTANT.copy(), list(slopes))))
 
     def run(self, program: list[Step]) -> Iterator[str]:
         """Run it; after each step what came of it: "", or the error."""
@@ -154,10 +144,10 @@ class Machine:
         self.each.append((t * u, a.times(b)))
 
     def view(self, which: int, i: int, _: int) -> None:
-        f, numpys = self.views[which % len(VIEWS)], VIEWS[which % len(VIEWS)]
+        f = VIEWS[which % len(VIEWS)]
         t, oracle = self.each[i]
-        if t.ndim and t.ndim < 4 and oracle.value.flags.c_contiguous:  # where a reshape is a view, and in PyTorch too
-            self.each.append((f(t), oracle.view(numpys)))
+        if t.ndim and t.ndim < 4 and oracle.value.flags.c_contiguous:  # where a reshape is a view
+            self.each.append((f(t), oracle.view(f)))
 
     def detach(self, _: int, i: int, __: int) -> None:
         t, oracle = self.each[i]
@@ -179,11 +169,11 @@ class Machine:
         self.change(which, i, u, b, True)
 
     def write_a_number(self, which: int, i: int, _: int) -> None:
-        self.change(which, i, self.make(0.5, False), 0.5, True)
+        self.change(which, i, Tensor(0.5), 0.5, True)
 
     def write_unseen(self, which: int, i: int, j: int) -> None:
         u, b = self.partner(i, j)
-        with self.quiet():
+        with no_grad():
             self.change(which, i, u, b, False)
 
     def change(self, which: int, i: int, u: Any, b: Any, recorded: bool) -> None:
@@ -207,15 +197,20 @@ class Machine:
     def backward(self, _: int, i: int, __: int) -> None:
         t, oracle = self.each[i]
         if t.requires_grad:
-            grads = [np.zeros(a.shape) if g is None else g for g, a in zip(self.gradients(t), self.leaves, strict=True)]
-            found = np.concatenate([np.ravel(g) for g in grads])
+            grads = grad(t.sum(), self.leaves, retain_graph=True, allow_unused=True)
+            found = np.concatenate([np.ravel(g) for g in numbers(grads, self.leaves)])
             np.testing.assert_allclose(found, [d.sum() for d in oracle.slopes], rtol=1e-9, atol=1e-9)
 
 
 ALLOWED = "leaf that requires a gradient|read-only|changed in place|make the view again|on a view of this Tensor"
 
 
+OP, VIEW, WRITE, REPLACE = map(KINDS.index, ("op", "view", "write a number", "replace"))
+
+
 @given(programs)
+@example([(OP, 0, 0, 0), (VIEW, 1, 3, 0), (VIEW, 1, 4, 0), (REPLACE, 0, 4, 0), (WRITE, 0, 3, 0)])
+@example([(OP, 0, 0, 0), (VIEW, 1, 3, 0), (REPLACE, 0, 3, 0), (WRITE, 0, 4, 0), (WRITE, 0, 3, 0)])
 def test_views_and_writes_give_the_values_and_gradients_of_forward_mode(program: list[Step]):
     machine = Machine()
     with np.errstate(all="ignore"):
@@ -228,17 +223,6 @@ def test_views_and_writes_give_the_values_and_gradients_of_forward_mode(program:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What random programs do not reach
-
-
-@pytest.mark.parametrize("ndim", [1, 2, 3])
-def test_view_of_one_element_or_many_writes_through_whatever_the_rank(ndim: int):
-    t = Tensor(np.zeros((2,) * ndim))
-    row = t[1]
-    row += 10
-    one = t[(0,) * ndim]
-    one += 3
-    equal(t.data[1], np.full((2,) * (ndim - 1), 10))
-    assert t.data[(0,) * ndim] == 3
 
 
 @pytest.mark.parametrize("change", [lambda v: v.__iadd__(5), lambda v: v.zero_(), lambda v: v[:1].__imul__(2)])
@@ -255,29 +239,6 @@ def test_view_of_a_leaf_that_does_or_did_require_a_gradient_refuses(change: Call
     assert x.data[0] != 1
 
 
-def test_view_whose_base_got_other_memory_goes_its_own_way():
-    x = parameter(1, 2)
-    y = x * 1
-    view = y[:1]
-    y.data = [7.0, 8.0]
-    view *= 3
-    y *= 2
-    equal(view, [3])
-    equal(y, [14, 16])
-    view.sum().backward(retain_graph=True)
-    y.sum().backward()
-    equal(x.grad, [5, 2])
-
-
-@pytest.mark.parametrize("copied", [copy, deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
-def test_copy_of_a_view_is_no_view(copied: Callable):
-    base = Tensor([1.0, 2.0])
-    other = copied(base[:1])
-    other += 5
-    equal(base, [1, 2])
-    equal(other, [6])
-
-
 def test_view_that_was_made_a_leaf_stays_one():
     buffer, w = Tensor([1.0, 2.0]), parameter(3)
     leaf = buffer[:1].requires_grad_()
@@ -286,19 +247,6 @@ def test_view_that_was_made_a_leaf_stays_one():
     (leaf * 2).sum().backward()
     equal(leaf.grad, [2])
     assert w.grad is None
-
-
-def test_leaf_that_is_frozen_shares_its_memory_and_unfrozen_has_what_it_was_given():
-    x = parameter(1, 2)
-    shared = x.detach()
-    x.requires_grad_(False)
-    used = (parameter(1, 1) * x).sum()
-    shared += 1
-    with pytest.raises(RuntimeError, match="changed in place"):
-        used.backward()
-    x.data = [5.0, 6.0]
-    x.requires_grad_(True)
-    equal(x, [5, 6])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -312,20 +260,12 @@ WRITTEN_ALONE: dict[str, Callable[[Tensor], Any]] = {
     "+= a parameter": lambda v: v.__iadd__(parameter(5)),
 }
 USES: dict[str, Callable[[Tensor], Any]] = {
-    "op": lambda x: x * 2,
-    "sum": Tensor.sum,
     "data": lambda x: x.data,
     "grad": lambda x: x.grad,
-    "shape": lambda x: x.shape,
-    "repr": repr,
-    "detach": Tensor.detach,
-    "index": lambda x: x[0],
     "backward": lambda x: x.backward([1.0, 1.0]),
     "another item": lambda x: x.__setitem__(1, 5.0),
     "write": lambda x: x.__iadd__(1),
-    "comparison": lambda x: x == x,
     "requires_grad": lambda x: x.requires_grad,
-    "hook": lambda x: x.register_hook(print),
     "pickle": pickle.dumps,
     "set data": lambda x: setattr(x, "data", [1.0, 2.0]),
     "numpy": np.sum,
@@ -339,16 +279,7 @@ def test_x_raises_after_a_view_of_it_was_written_to_alone(use: Callable, write: 
     memory, view = x._node._data, x[:1]
     write(view)
     equal(memory, [1, 2])
-    with pytest.raises(RuntimeError, match=r"write x\[i\] = \.\.\. or x\[i\] \+= \.\.\."):
-        use(x)
-
-
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_constant_raises_after_a_parameter_was_written_to_a_view_of_it_alone(use: Callable):
-    x = Tensor([1.0, 2.0])
-    view = x[:1]
-    view += parameter(5)
-    with pytest.raises(RuntimeError, match="on a view of this Tensor"):
+    with pytest.raises(RuntimeError, match=r"on a view of this Tensor.*: write x\[i\] = \.\.\. or x\[i\] \+= \.\.\."):
         use(x)
 
 
@@ -401,80 +332,28 @@ def test_item_of_an_item_is_written_back_twice_or_with_the_whole_index():
     equal(leaf.grad, [[7, 5], [1, 1]])
 
 
-def test_views_with_a_history_raise_after_a_write_to_the_base():
-    x = parameter(1, 2, 3)
-    y = x * 1
+@pytest.mark.parametrize("base", [lambda: parameter(1, 2, 3) * 1, lambda: Tensor([1.0, 2.0, 3.0])])
+def test_views_raise_after_a_recorded_write_to_the_base(base: Callable):
+    y = base()
     views, detached = [y[:2], y[:2][1:], y.T], y.detach()
-    with no_grad():
-        constant = y[:2]
-    y *= 3
+    y *= parameter(3, 3, 3)
     for view in views:
         with pytest.raises(RuntimeError, match="make the view again"):
             view.sum()
-    equal(constant, [3, 6])
     equal(detached, [3, 6, 9])
-    y[:2].sum().backward()
-    equal(x.grad, [3, 3, 0])
 
 
-def test_views_of_a_constant_raise_after_it_was_given_a_history():
-    buffer = Tensor([1.0, 2.0])
-    view = buffer[:1]
-    buffer *= parameter(3)
-    with pytest.raises(RuntimeError, match="make the view again"):
-        view.sum()
-
-
-def test_view_that_was_written_to_keeps_its_label_grad_and_retain_grad():
-    x = parameter(1, 2)
-    view = (x * 1)[:1]
-    view.retain_grad()
-    view.label = "v"
-    view *= 3
-    (view * 5).sum().backward()
-    assert view.label == "v"
-    equal(view.grad, [5])
-    equal(x.grad, [15, 0])
-
-
-def test_view_from_inside_no_grad_is_not_written_through_outside():
+def test_view_from_inside_no_grad_shows_what_is_written_and_is_not_written_through_outside():
     y = parameter(1, 2) * 1
     with no_grad():
         view = y[:1]
         view *= 3
+    y *= 2
+    equal(view, [6])
     view *= 2
     assert not view.requires_grad
     with pytest.raises(RuntimeError, match="on a view of this Tensor"):
         y.sum()
-
-
-def test_lazy_view_is_a_view():
-    y = parameter(1, 2) * 1
-    with lazy():
-        view = y[:1]
-    view *= 3
-    view.realize()
-    with pytest.raises(RuntimeError, match="on a view of this Tensor"):
-        y.sum()
-
-
-def test_view_of_a_view_that_was_given_new_memory_still_belongs_to_its_base():
-    base = parameter(1, 2, 3) * 1
-    middle = base[:2]
-    inner = middle[1:]
-    middle.data = np.array([9.0, 9.0])
-    base *= 5
-    equal(middle, [9, 9])
-    with pytest.raises(RuntimeError, match="make the view again"):
-        inner.tolist()
-
-
-def test_view_that_was_made_of_a_constant_stays_one_when_that_is_unfrozen():
-    """As any other result that was computed before."""
-    x = Tensor([1.0, 2.0, 3.0])
-    view = x[:2]
-    x.requires_grad_()
-    assert not view.requires_grad
 
 
 def test_writing_many_items_takes_linear_time():
@@ -490,11 +369,3 @@ def test_writing_many_items_takes_linear_time():
 
     few, many = calls_of(writes(50)), calls_of(writes(200))
     assert many < 5 * few
-
-
-def test_view_that_is_gone_leaves_nothing_behind():
-    x = parameter(1, 2)
-    kept = [x[0], x[1]]
-    assert len(x._node.storage.views) == 2
-    kept.clear()
-    assert not x._node.storage.views

@@ -3,61 +3,48 @@
 `tests/compiler/test_without_numpy.py` runs whole programs so, in a process of their own.
 """
 
-import importlib.util
+import runpy
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
-import micrograd.tensor
-
-FOLDER = Path(micrograd.tensor.__file__).parent
-OPTIONAL, WHOLE = "micrograd.tensor.optional_again", "micrograd.tensor_again"
+pytestmark = pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 
 
 @pytest.fixture
-def again(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], ModuleType]:
-    """Execute `optional.py` or `__init__.py` once more, by another name, where a module cannot be imported."""
+def again(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]:
+    """Execute a module of the folder once more, where another cannot be imported; its names."""
 
-    def execute(name: str, missing: str) -> ModuleType:
-        file, folder = ("optional.py", None) if name == OPTIONAL else ("__init__.py", [str(FOLDER)])
-        spec = importlib.util.spec_from_file_location(name, FOLDER / file, submodule_search_locations=folder)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)
+    def execute(name: str, missing: str) -> dict[str, Any]:
+        monkeypatch.delitem(sys.modules, "micrograd.tensor.functions")
         monkeypatch.setitem(sys.modules, missing, None)
-        spec.loader.exec_module(module)
-        return module
+        return runpy.run_module(f"micrograd.tensor.{name}")
 
     return execute
 
 
-def test_objects_are_of_no_kind_that_numpy_would_have_made(again: Callable[[str, str], ModuleType]):
-    there = again(OPTIONAL, "numpy")
-    for kind in (there.Tensor, there.ArrayNode, there.np.ndarray, there.np.random.Generator):
+def test_objects_are_of_no_kind_that_numpy_would_have_made(again: Callable):
+    names = again("optional", "numpy")
+    np = names["np"]
+    for kind in (names["Tensor"], names["ArrayNode"], np.ndarray, np.random.Generator):
         assert not isinstance(1.0, kind)
-    assert not there.np
-    with there.np.errstate(all="ignore"):
-        assert there.np.random.default_rng(0) is not None
-    assert all(hasattr(there, name) for name in there.__all__)
+    assert not np
+    with np.errstate(all="ignore"):
+        assert np.random.default_rng(0) is not None
+    assert names.keys() >= {*names["__all__"]}
 
 
-def test_folder_of_tensors_says_what_is_missing_once_a_tensor_is_asked_for(
-    again: Callable[[str, str], ModuleType],
-):
-    there = again(WHOLE, "numpy")
+def test_folder_of_tensors_says_what_is_missing_once_a_tensor_is_asked_for(again: Callable):
+    getattr_of_the_folder = again("__init__", "numpy")["__getattr__"]
     with pytest.raises(ModuleNotFoundError, match="numpy"):
-        _ = there.Tensor
+        getattr_of_the_folder("Tensor")
     with pytest.raises(AttributeError, match="another"):
-        _ = there.another
+        getattr_of_the_folder("another")
 
 
-@pytest.mark.parametrize(("name", "missing"), [(OPTIONAL, "micrograd.tensor.node"), (WHOLE, f"{WHOLE}.tensor")])
-def test_module_of_our_own_that_is_missing_is_not_taken_for_numpy(
-    again: Callable[[str, str], ModuleType], name: str, missing: str
-):
-    with pytest.raises(ModuleNotFoundError, match=missing):
-        again(name, missing)
+@pytest.mark.parametrize("name", ["optional", "__init__"])
+def test_module_of_our_own_that_is_missing_is_not_taken_for_numpy(again: Callable, name: str):
+    with pytest.raises(ModuleNotFoundError, match=r"micrograd\.tensor\.node"):
+        again(name, "micrograd.tensor.node")

@@ -82,7 +82,7 @@ class Jitted:
                 inputs[i] = self._jax.make_array_from_callback(inputs[i].shape, parts, inputs[i].__getitem__)
             results = chain.from_iterable(starmap(self._jitted, [inputs]))
             deque(map(setitem, *zip(*places, strict=True), results), 0)  # no Ctrl-C between: the old ones are used up
-        return _filled(self.program.outputs, {symbol: _on_host(x, symbol) for symbol, x in found.items()})
+        return _filled(self.program.outputs, found, _on_host)  # each result is an array of its own
 
     def _check_bounds(self, given: Sequence[Any]) -> None:
         """Raise NumPy's error for an index out of bounds: JAX would read another element, and send no gradient."""
@@ -189,12 +189,12 @@ def _on_host(x: Any, symbol: Symbol) -> Any:
     return float(x) if symbol.shape is None else np.array(x)[()]
 
 
-def _filled(tree: Any, found: Mapping[Symbol, Any]) -> Any:
-    """The tree with the values of its Symbols, and copies of its constant arrays."""
+def _filled(tree: Any, found: Mapping[Symbol, Any], made: Callable[[Any, Symbol], Any] = lambda x, _: x) -> Any:
+    """The tree with what is made of the values of its Symbols, and copies of its constant arrays."""
     if tree.__class__ in (tuple, list):
-        return tree.__class__(_filled(part, found) for part in tree)
+        return tree.__class__(_filled(part, found, made) for part in tree)
     if tree.__class__ is Symbol:
-        return found[tree]
+        return made(found[tree], tree)
     return np.array(tree)[()] if tree.__class__ is np.ndarray else tree
 
 

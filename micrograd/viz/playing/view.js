@@ -28,9 +28,11 @@ function fit() {
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, readable(scene.small)), 1.15);
     $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND, TALLEST)}px`;
-  } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + LEGEND, .6 * innerHeight)}px`;
+  }
   view.strip = phone() && !frame.present && !fits;
-  if (view.strip) $("scroll").style.bottom = `${mapSize()[1] + 16}px`;
+  const strip = view.strip ? mapSize()[1] + 16 : 0;
+  if (phone() && !frame.present && !framed()) $("stage").style.height = `${Math.min(height + LEGEND + strip, .6 * innerHeight)}px`;
+  if (strip) $("scroll").style.bottom = `${strip}px`;
   if (view.free) return apply();
   const [wide, tall] = room();
   view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), readable(scene.small)), most);
@@ -47,7 +49,7 @@ function apply() {
   const svg = $("graph");
   svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
   svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
-  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < .5);  // while most is out of view
+  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < (view.strip ? 1 : .5));  // while most is out of view; on a phone anything
 }
 function zoom(factor, px = room()[0] / 2, py = room()[1] / 2) {  // about a point of the window
   const scale = Math.min(Math.max(view.scale * factor, .15), 5);
@@ -93,7 +95,7 @@ function drawMap(w, h, needed) {
     sum + shared(view.x + left / view.scale, wide / view.scale, x, width) * shared(view.y + top / view.scale, tall / view.scale, y, height), 0);
   const corners = [[across, down], [8, down], [across, 8], [8, 8]].sort((a, b) => covers(a) - covers(b));
   const [left, top] = view.strip ? [8, room()[1] + 8] : corners[0];
-  Object.assign(map.style, {left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${tall}px`});
+  Object.assign(map.style, {left: `${left}px`, top: `${$("scroll").offsetTop + top}px`, width: `${wide}px`, height: `${tall}px`});
   map.replaceChildren();
   for (const {line} of scene.wires) if (line) el("path", {d: line.getAttribute("d")}, map);
   for (const {box: [x, y, width, height], group} of scene.cards) {
