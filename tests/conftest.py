@@ -7,7 +7,6 @@ import random
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Generator
 from typing import Any
 
@@ -83,35 +82,12 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, object]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> Generator[None, Any, Any]:
+def pytest_report_teststatus(report: pytest.TestReport) -> Generator[None, Any, Any]:
     """Skips are counted by their reason, each of which becomes a part of pytest's last line."""
     category, letter, word = yield
     if report.skipped and not hasattr(report, "wasxfail"):
         category = f"skipped ({_reason(report)})"
-    told = letter not in (".", "s") or not config.pluginmanager.has_plugin("tenths")
-    return (category, letter, word) if told else (category, "", "")
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Many workers write a line for each tenth of the tests to a log, and their dots to a terminal."""
-    plugins = session.config.pluginmanager
-    reporter: Any = plugins.get_plugin("terminalreporter")
-    if plugins.has_plugin("dsession") and not reporter.isatty:
-        plugins.register(Tenths(session, reporter), "tenths")
-
-
-class Tenths:
-    """Says how far the tests have come."""
-
-    def __init__(self, session: pytest.Session, reporter: Any):
-        self.session, self.reporter, self.done, self.start = session, reporter, 0, time.monotonic()
-
-    def pytest_runtest_logfinish(self) -> None:
-        count, before = self.session.testscollected, self.done
-        self.done += 1
-        if self.done * 10 // count > before * 10 // count:
-            took = time.monotonic() - self.start
-            self.reporter.write_line(f"{self.done * 100 // count:4} %, {self.done:,} tests, {took:.0f} s")
+    return (category, letter, word)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

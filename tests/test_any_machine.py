@@ -22,30 +22,23 @@ import micrograd
 package = Path(micrograd.__file__).resolve().parent
 sys.addaudithook(refuse)
 
-from micrograd import Tensor, Value, compile, draw_dot, load, nn, optim, save, viz
+from micrograd import Tensor, Value, compile, load, nn, optim, save, viz
 
 a, b = Value(-4.0, label="größe → λ"), Value(2.0, label="b")
-out = (a * b + b**3).tanh() + a / b
+program = compile(lambda a, b: (a * b + b**3).tanh() + a / b)
+out = program(a, b) * 3
 out.backward()
-print(out.data.hex(), a.grad.hex(), b.grad.hex())
+print(out.data.hex(), a.grad.hex(), b.grad.hex(), program.source)
 page = Path(sys.argv[1])
-page.write_text(draw_dot(out).svg() + viz.player(out).html + viz.animate(out).svg, encoding="utf-8")
-viz.player(out).save(page.with_suffix(".html"))
-f = compile(lambda x, y: (x * y).exp() + x)
-y = f(a, b)
-y.backward()
-print(y.data.hex(), a.grad.hex(), f.source)
-
-
-model, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)), Tensor([[1.0, 2.0, 3.0]])
+page.write_text(viz.draw_dot(out).svg() + viz.player(out).html + viz.animate(out).svg, encoding="utf-8")
+model = nn.Linear(3, 1)
 for p in model.parameters():
     p.data[:] = 0.5
-loss = (model(x) ** 2).mean()
-loss.backward()
+(model(Tensor([[1.0, 2.0, 3.0]])) ** 2).mean().backward()
 optim.Adam(model.parameters(), lr=0.1).step()
 save(model, page.with_suffix(".safetensors"))
 load(page.with_suffix(".safetensors"), into=model)
-print(model(x).item().hex())
+print(model.weight.tolist())
 try:
     Value("three")
 except TypeError as error:
@@ -70,17 +63,10 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
     return run(tmp_path_factory.mktemp("ordinary"))
 
 
-@pytest.mark.parametrize(
-    ("flag", "environment"),
-    [
-        ("-O", {"PYTHONHASHSEED": "1"}),
-        ("-OO", {"PYTHONHASHSEED": "4711", "LC_ALL": "C", "PYTHONUTF8": "0"}),
-    ],
-)
 def test_neither_asserts_and_docstrings_nor_hash_seeds_and_locales_change_anything(
-    flag: str, environment: dict, expected: tuple[str, bytes], tmp_path: Path
+    expected: tuple[str, bytes], tmp_path: Path
 ):
-    assert run(tmp_path, flag, **environment) == expected
+    assert run(tmp_path, "-OO", PYTHONHASHSEED="4711", LC_ALL="C", PYTHONUTF8="0") == expected
 
 
 def test_read_only_install_in_a_path_with_a_blank_changes_nothing(expected: tuple[str, bytes], tmp_path: Path):

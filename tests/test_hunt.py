@@ -175,28 +175,20 @@ def agree(found: Sequence[Any], expected: Sequence[Any], near: float = 1e-9) -> 
         )
 
 
-def is_the_same(way: str, program: Program, one_in_two_places: bool) -> None:
+EVERY_WAY = [*((Value, way) for way in (*FIRST, *OF_NUMBERS)), *((Tensor, way) for way in (*FIRST, *OF_ARRAYS))]
+DOUBLED = {Value: st.just(doubled(Value, "mul")), Tensor: st.just(doubled(Tensor, "__mul__"))}
+
+
+@pytest.mark.parametrize(("kind", "way"), EVERY_WAY)
+@hunted
+@given(data=st.data(), one_in_two_places=st.booleans())
+def test_gradient_is_the_same_in_every_way(kind: type, way: str, data: st.DataObject, one_in_two_places: bool):
+    program = data.draw(programs(kind) | DOUBLED[kind])
     expected_at, found_at = nodes(program), nodes(program)
     if one_in_two_places and way not in APART:
         expected_at[2], found_at[2] = expected_at[0], found_at[0]
     found = {**FIRST, **OF_NUMBERS, **OF_ARRAYS}[way](unwatched(program), found_at)
     agree(found, after(program(*expected_at), expected_at), 1e-4 if way == "numerically" else 1e-9)
-
-
-@pytest.mark.parametrize("way", [*FIRST, *OF_NUMBERS])
-@hunted
-@given(program=programs(Value), one_in_two_places=st.booleans())
-@example(program=doubled(Value, "mul"), one_in_two_places=True)
-def test_gradient_of_numbers_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
-    is_the_same(way, program, one_in_two_places)
-
-
-@pytest.mark.parametrize("way", [*FIRST, *OF_ARRAYS])
-@hunted
-@given(program=programs(Tensor), one_in_two_places=st.booleans())
-@example(program=doubled(Tensor, "__mul__"), one_in_two_places=True)
-def test_gradient_of_arrays_is_the_same_in_every_way(way: str, program: Program, one_in_two_places: bool):
-    is_the_same(way, program, one_in_two_places)
 
 
 def directions(program: Program) -> list[np.ndarray]:
@@ -235,12 +227,12 @@ SECOND: dict[str, Callable[[Callable, list[Any], list[Any]], Sequence[Any]]] = {
     "hvp": lambda f, xs, vs: hvp(f)(*plain(xs), vs),
     "hvp, compiled": lambda f, xs, vs: hvp(compile(f))(*plain(xs), vs),
     "gradient of gradient": lambda f, xs, vs: gradient_of_gradient(f, vs)(*plain(xs)),
-    "gradient of gradient, to Python": lambda f, xs, vs: compile(gradient_of_gradient(f, vs), backend="python")(
-        *plain(xs)
-    ),
-    "gradient of gradient, to NumPy": lambda f, xs, vs: compile(gradient_of_gradient(f, vs), backend="numpy")(
-        *plain(xs)
-    ),
+    **{
+        f"gradient of gradient, to {backend}": lambda f, xs, vs, backend=backend: compile(
+            gradient_of_gradient(f, vs), backend=backend
+        )(*plain(xs))
+        for backend in ("python", "numpy")
+    },
 }
 
 

@@ -63,7 +63,6 @@ SHOW = {  # imported when somebody asks for a picture or a text
     ("micrograd.scalars.methods", "viz.playing"),
 }
 WITHOUT_NUMPY = {"engine", "scalars", "common", "functional", "optim", "viz", "viz.drawing", "command"}
-MOST_ROOMS, MOST_ARROWS = 14, 52
 
 
 def module_name(path: Path) -> str:
@@ -130,19 +129,6 @@ def test_rooms_without_arrays_need_no_numpy(name):
     assert outside <= ({"graphviz"} if room(name) == "viz.drawing" else set())
 
 
-@pytest.mark.parametrize(
-    "name", sorted(name for name in MODULES if room(name) in {"engine", "scalars", "common", "tensor"})
-)
-def test_core_imports_nothing_by_a_name_made_at_run_time(name):
-    """`import_module("micrograd.viz")` would be an arrow that the tests above cannot see."""
-    called = {
-        getattr(node.func, "id", getattr(node.func, "attr", None))
-        for node in ast.walk(ast.parse(SOURCES[name]))
-        if isinstance(node, ast.Call)
-    }
-    assert called.isdisjoint({"import_module", "__import__", "exec", "eval"})
-
-
 @pytest.mark.parametrize("name", sorted(MODULES.keys() - {"micrograd"}))
 def test_modules_import_nothing_from_the_package_itself(name):
     """micrograd/__init__.py looks names up for users; inside, a name comes from the file that holds it."""
@@ -155,13 +141,6 @@ def test_files_import_each_other_in_no_circle():
         for name in ready:
             del waiting[name]
     assert not waiting, f"in a circle, or above one: {sorted(waiting)}"
-
-
-def test_house_has_few_rooms_and_few_arrows():
-    top = {name: ".".join(name.split(".")[:2]) for name in MODULES}
-    arrows = {(top[name], top[found]) for name, below in OWN.items() for found in below if top[name] != top[found]}
-    assert len(set(top.values())) <= MOST_ROOMS
-    assert len(arrows) <= MOST_ARROWS
 
 
 @pytest.mark.parametrize("name", ROOMS)

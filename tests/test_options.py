@@ -10,21 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-INNER = {
-    "one_page.py",
-    "measure.py",
-    "check.py",
-    "phone.py",
-    "gpt.py",
-    "front.py",
-    "sources.py",
-}  # to read, or started by others
+INNER = "one_page.py", "measure.py", "check.py", "phone.py", "gpt.py", "front.py", "sources.py"  # not for users
+STARTED = '\nif __name__ == "__main__":'
 SCRIPTS = sorted(
     path
     for folder in ("demos", "demos/lessons", "docs", "tools", "benchmarks", "site", "tests")
     for path in ROOT.joinpath(folder).glob("*.py")
-    if path.name not in INNER
-    and (folder == "demos" or re.search(r'^if __name__ == "__main__":', path.read_text(encoding="utf-8"), re.MULTILINE))
+    if path.name not in INNER and (folder == "demos" or STARTED in path.read_text(encoding="utf-8"))
 )
 COMMANDS = {path.relative_to(ROOT).as_posix(): ["path", str(path)] for path in SCRIPTS}
 COMMANDS["python -m micrograd"] = ["module", "micrograd", "x**2", "x=3"]

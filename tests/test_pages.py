@@ -1,4 +1,4 @@
-"""What the pages in Markdown point at is there: files, and headings within them."""
+"""What README.md shows here, on a package index, and once the site has an address; `make lint` proofreads the pages."""
 
 import re
 import runpy
@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 
-import proofread
 import pytest
 import setuptools
 from proofread import LINK
@@ -14,44 +13,6 @@ from proofread import LINK
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("[a-z]*/*.md")])
 EXAMPLES = [path.read_text(encoding="utf-8").splitlines() for path in ROOT.glob("site/live/examples/*.py")]
-
-
-def test_texts_have_no_fault_that_proofreading_finds():
-    assert list(proofread.faults()) == []
-
-
-def test_telegrams_are_noticed_and_tables_are_not():
-    text = "Speed: side by side. A reader: tired; a page: long; and so on.\n"
-    assert [found.split(",")[0] for found in proofread.telegrams(text)] == ["3 colons", "2 semicolons"]
-    text = "# A: b\n\n| a: b; c: d |\n\n```\na: int; b: int\n```\n\n`a: b; c`, [here](https://a.b: c).\n"
-    assert list(proofread.telegrams(text)) == []
-
-
-FAULTS = {
-    "an author's word": (proofread.riddles, "It goes unseen."),
-    "a package": (proofread.not_published, "pip install numpie"),
-    "a target": (proofread.unknown_targets, "`make nothing-at-all`"),
-}
-
-
-@pytest.mark.parametrize(("check", "text"), FAULTS.values(), ids=FAULTS)
-def test_proofreading_finds_a_planted_fault(check, text):
-    assert len(list(check(text))) == 1
-
-
-@pytest.mark.parametrize("link", ["none.md", "page.md#none", "#none"])
-def test_link_that_leads_nowhere_is_found(link, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(f"# Here\n[there](page.md#here), [lost]({link})", encoding="utf-8")
-    assert len(list(proofread.broken_links(page))) == 1
-
-
-def test_readme_leads_to_lessons_api_and_map():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert {"demos/README.md", "docs/use.md", "CONTRIBUTING.md", "CHANGELOG.md"} <= {
-        path for path, _ in LINK.findall(text)
-    }
-    assert all(word in text for word in ("make demo", "make lessons", "make test", "24.7041"))
 
 
 def test_readme_is_read_in_a_few_minutes_with_its_links_to_the_site_too(monkeypatch):

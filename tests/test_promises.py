@@ -7,7 +7,6 @@ import math
 import random
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -162,11 +161,6 @@ def test_optimizers_find_a_minimum(kind):
     assert x.data == pytest.approx(1.0, abs=0.05)
 
 
-def test_batches_give_each_sample_once():
-    seen = [label for _, y in micrograd.batches(np.arange(10.0), np.arange(10), size=4) for label in y]
-    assert sorted(int(label) for label in seen) == list(range(10))
-
-
 # ---- speed
 def test_compile_gives_the_numbers_of_the_function():
     random.seed(0)
@@ -205,19 +199,13 @@ def test_compile_with_update_is_a_training_step():
 
 # ---- mistakes found
 def test_gradcheck_finds_a_wrong_derivative():
-    class Wrong(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * x
+    def square(x):
+        out = Value(x.data**2, (x,), "square")
+        out._backward = lambda: setattr(x, "grad", x.grad + out.grad * x.data)  # the factor 2 is missing
+        return out
 
     with pytest.raises(AssertionError):
-        micrograd.gradcheck(Wrong.apply, 3.0)
+        micrograd.gradcheck(square, 3.0)
 
 
 def test_detect_anomaly_names_the_operation_that_gave_nan():
@@ -251,22 +239,6 @@ def test_backward_twice_adds_the_right_amount():
     y.backward()
     y.backward()
     assert x.grad == 12.0
-
-
-def test_threads_build_graphs_side_by_side():
-    found = {}
-
-    def work(n):
-        x = Value(float(n))
-        (x * x).backward()
-        found[n] = x.grad
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {n: 2.0 * n for n in range(8)}
 
 
 # ---- an operation of yours
@@ -331,8 +303,3 @@ def test_one_page_and_the_package_agree_to_the_last_bit():
         ((x * w + 2) ** 3 / (x - w)).backward()
         grads.append((x.grad, w.grad))
     assert grads[0] == grads[1]
-
-
-def test_command_prints_the_page():
-    found = subprocess.run([sys.executable, "-m", "micrograd", "page"], capture_output=True, text=True, check=True)
-    assert "class Value" in found.stdout

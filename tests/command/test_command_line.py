@@ -13,13 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from interrupts import ctrl_c as ctrl_c
 
-from micrograd import viz
 from micrograd.command.expression import FUNCTIONS, assignments, build
 from micrograd.command.main import main
 from micrograd.command.report import pointed, table
-from micrograd.engine import Value
 from micrograd.scalars import ops
 
 ROOT = Path(__file__).parents[2]
@@ -27,8 +24,10 @@ NEURON = ["tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88"]
 
 
 @pytest.fixture
-def micrograd(capsys):
+def micrograd(capsys, monkeypatch):
     """Run the command line here; gives (exit code, stdout, stderr)."""
+    monkeypatch.setattr(sys, "argv", ["micrograd"])  # a demo is run with others, and from its own folder
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
     def run(*words):
         try:
@@ -40,92 +39,56 @@ def micrograd(capsys):
     return run
 
 
-def process(*words, **environment):
-    """Run it in a process of its own, piped."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    command = [sys.executable, "-m", "micrograd", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, encoding="utf-8")
-
-
-def refused(text, numbers=None):
-    """The message of an expression that is refused, and the part of it that is pointed at."""
-    with pytest.raises(SyntaxError) as caught:
-        build(text, numbers or {})
-    error = caught.value
-    assert "\n" not in error.msg
-    return error.msg, error.text[error.offset - 1 : error.end_offset - 1]
+def computed(text, **numbers):
+    """The root of an expression after its backward pass."""
+    out = build(text, numbers)
+    out.backward()
+    return out
 
 
 # ------------------------------------------------------------------------------------------------ what it prints
-def test_table_has_the_value_the_gradients_and_the_local_derivatives(micrograd):
-    code, out, err = micrograd(*NEURON)
-    assert (code, err) == (0, "")
-    assert out.splitlines()[0] == "tanh(x1*w1 + x2*w2 + b) = 0.7064193203972353"
-    cells = [line.split() for line in out.splitlines()[3:]]
-    assert cells[1] == ["w1", "-3.0000", "1.0019"]
-    assert cells[5] == ["x1*w1", "-6.0000", "0.5010", "d/dx1", "=", "-3.0000", "d/dw1", "=", "2.0000"]
-    assert out.splitlines()[-1].startswith(
-        "out               = tanh(x1*w1 + x2*w2 + b)   0.7064    1.0000  dout/d(x1*w1"
-    )
-
-
-def test_table_is_that_of_the_guide():
+def test_table_is_that_of_the_guide_and_needs_neither_numpy_nor_graphviz():
     """Letter by letter, from the line that the guide has."""
     section = (ROOT / "docs" / "use.md").read_text(encoding="utf-8").partition("## From the command line")[2]
     line, shown = [block.partition("\n")[2] for block in section.split("```")[1:4:2]]
-    assert process(*shlex.split(line)[3:]).stdout == shown
-
-
-def test_local_derivative_is_what_the_engine_passes_on():
-    x = Value(0.5, label="x")
-    (y := ops.gelu(x)).backward()
-    assert f"{x.grad:.4f}" == table(y).splitlines()[-1].split()[-1]
-
-
-def test_operand_used_twice_has_a_derivative_for_each_use():
-    x = Value(3.0, label="x")
-    (y := x - x).backward()
-    assert [cell for cell in table(y).splitlines()[-1].split() if "0000" in cell][-2:] == ["1.0000", "-1.0000"]
-
-
-def test_numbers_end_below_the_names_of_their_columns():
-    out = build("x*yy - 1e-9/x + 3", {"x": -1234.5, "yy": 1e12})
-    out.backward()
-    head, *rows = table(out).splitlines()
-    for name in ("value", "gradient"):
-        end = head.index(name) + len(name)
-        assert all(row[end - 1].isdigit() and row[end : end + 1] in ("", " ") for row in rows)
+    code = "import sys; sys.modules['numpy'] = sys.modules['graphviz'] = None; from micrograd.command.main import main"
+    command = [sys.executable, "-c", f"{code}; sys.exit(main({shlex.split(line)[3:]!r}))"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert (done.stdout, done.stderr) == (shown, "")
 
 
 def test_narrow_terminal_gets_the_derivatives_below_each_other():
-    out = build("x*y", {"x": 2.0, "y": 3.0})
-    out.backward()
+    out = computed("x*y", x=2.0, y=3.0)
     assert max(map(len, table(out, width=50).splitlines())) <= 50 < max(map(len, table(out).splitlines()))
     assert [line.split()[-3] for line in table(out, width=50).splitlines()[-2:]] == ["dout/dx", "dout/dy"]
 
 
-def test_on_a_terminal_it_has_a_real_minus_sign_and_partial_derivatives():
-    out = build("-x", {"x": 2.0})
-    out.backward()
+def test_table_on_a_terminal_has_a_real_minus_sign_and_partial_derivatives():
+    out = computed("-x", x=2.0)
     assert "∂out/∂x = −1.0000" in table(out, typographic=True)
     assert table(out).isascii()
 
 
 def test_wide_letters_keep_the_columns_aligned():
-    out = build("重*x", {"重": 2.0, "x": 3.0})
-    out.backward()
-    _, first, second, _ = table(out).splitlines()
+    _, first, second, _ = table(computed("重*x", 重=2.0, x=3.0)).splitlines()
     assert len(second) - len(first) == 1  # 重 is one letter, two columns wide
+
+
+def test_step_is_called_by_its_expression_and_a_long_one_by_a_name_that_the_user_did_not_give():
+    out = computed("v1*out*2 + 1234567*(v1 + out)", v1=1.0, out=2.0)
+    titles = [line[:19].strip() for line in table(out).splitlines()[1:]]
+    assert titles == ["v1", "out", "v1*out", "v1*out*2", "v1 + out", "1.23457e+06*(v1 + o", "v2"]
 
 
 def test_expression_of_numbers_has_a_value_and_no_table(micrograd):
     assert micrograd("1/3 + 0*pi") == (0, "1/3 + 0*pi = 0.3333333333333333\n", "")
 
 
+@pytest.mark.skipif(sys.getfilesystemencoding() == "ascii", reason="no locale with such letters")
 def test_table_is_ascii_where_letters_are_lacking():
-    if sys.getfilesystemencoding() == "ascii":
-        pytest.skip("no locale with such letters")
-    done = process("θ*2", "θ=3", PYTHONIOENCODING="ascii")
+    command = [sys.executable, "-m", "micrograd", "θ*2", "θ=3"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "?*2 = 6.0")
 
 
@@ -180,57 +143,28 @@ def test_any_text_is_an_expression_or_refused_in_one_line(text):
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_function_gives_a_node_that_a_gradient_flows_through(name):
     binary = name == "pow" or (name in ops.PUBLIC and ops.PUBLIC[name].to_b is not None)
-    out = build(f"{name}({'x, 2' if binary else 'x'})", {"x": 0.5})
-    out.backward()
-    assert out._prev[0].label == "x"
+    assert computed(f"{name}({'x, 2' if binary else 'x'})", x=0.5)._prev[0].label == "x"
 
 
-def test_remainder_is_written_as_in_python_and_sends_a_gradient():
-    out = build("x % y + 7 // 2", {"x": 7.5, "y": 2.0})
-    out.backward()
-    assert out.data == 4.5
-    x, y = out._prev[0]._prev
-    assert (x.grad, y.grad) == (1.0, -3.0)
-
-
-def test_numbers_are_written_as_in_python():
-    assert build("1_000 + 0x10 + 1e3 + .5 + 5.", {}).data == 2021.5
-
-
-def test_numbers_too_large_are_infinite_as_everywhere():
-    assert build("1e400", {}).data == build("1" + "0" * 400, {}).data == build("9**9**9**9", {}).data == math.inf
-
-
-def test_constant_is_known_and_gives_way_to_a_number_of_that_name():
-    assert [build(name, {}).data for name in ("e", "pi", "π")] == [math.e, math.pi, math.pi]
-    assert build("e", {"e": 2.0}).data == 2.0
-
-
-def test_number_may_have_the_name_of_a_function():
-    assert build("sin(sin)", {"sin": 1.0}).data == math.sin(1.0)
-
-
-def test_step_is_called_by_its_expression_and_a_long_one_by_a_name_that_the_user_did_not_give():
-    out = build("v1*out*2 + 1234567*(v1 + out)", {"v1": 1.0, "out": 2.0})
-    out.backward()
-    titles = [line[:19].strip() for line in table(out).splitlines()[1:]]
-    assert titles == ["v1", "out", "v1*out", "v1*out*2", "v1 + out", "1.23457e+06*(v1 + o", "v2"]
-
-
-def test_signs_that_drawings_show_are_read_as_well():
-    assert build("x−y×2", {"x": -3.0, "y": 1.0}).data == -5.0
-    assert assignments(["x=−3"]) == {"x": -3.0}
-
-
-def test_names_are_those_of_python_in_any_script():
-    out = build("θ*𝑥", assignments(["θ=2", "𝑥=4"]))  # Python reads the mathematical x as an x
-    assert [leaf.label for leaf in out._prev] == ["θ", "x"]
-
-
-def test_long_expression_is_as_good_as_a_short_one():
-    out = build("+".join(["x"] * 900), {"x": 2.0})
-    out.backward()
-    assert next(iter(viz.trace(out)[0])).grad == 900
+@pytest.mark.parametrize(
+    ("text", "numbers", "worth"),
+    [
+        ("1_000 + 0x10 + 1e3 + .5 + 5.", {}, 2021.5),
+        ("x % y + 7 // 2", {"x": 7.5, "y": 2.0}, 4.5),
+        ("1e400", {}, math.inf),
+        ("1" + "0" * 400, {}, math.inf),
+        ("9**9**9**9", {}, math.inf),
+        ("e*pi*π", {}, math.e * math.pi * math.pi),
+        ("e", {"e": 2.0}, 2.0),
+        ("sin(sin)", {"sin": 1.0}, math.sin(1.0)),
+        ("x−y×2", {"x": -3.0, "y": 1.0}, -5.0),  # the signs that drawings show
+        ("θ*𝑥", {"θ": 2.0, "x": 4.0}, 8.0),  # Python reads the mathematical x as an x
+        ("+".join(["x"] * 900), {"x": 2.0}, 1800.0),
+    ],
+    ids=lambda text: str(text)[:30],
+)
+def test_numbers_names_and_signs_are_read_as_in_python_and_in_drawings(text, numbers, worth):
+    assert build(text, numbers).data == worth
 
 
 @pytest.mark.parametrize(
@@ -240,7 +174,14 @@ def test_long_expression_is_as_good_as_a_short_one():
     ids=["brackets", "sums", "minuses", "powers", "calls", "digits"],
 )  # fmt: skip
 def test_expression_too_deep_for_the_parser_is_refused_in_one_line(text):
-    assert refused(text, {"x": 1.0})[0]
+    with pytest.raises(SyntaxError) as caught:
+        build(text, {"x": 1.0})
+    assert len(caught.value.msg.splitlines()) == 1
+
+
+def test_value_is_a_number_or_an_expression_of_numbers():
+    expected = {"x": -10.0, "y": math.pi / 2, "z": -math.inf, "w": -3.0}
+    assert assignments(["x=-1_0", "y=pi/2", "z=-inf", "w=−3"]) == expected
 
 
 # ------------------------------------------------------------------------------------------------ what is refused
@@ -261,7 +202,6 @@ def test_expression_too_deep_for_the_parser_is_refused_in_one_line(text):
         ("2 x", "x", "a product needs its sign"),
         ("x +", "", "a sign a number on both sides"),
         ("(x", "(", "never closed"),
-        ("x)", ")", "unmatched"),
         ("", "", "empty"),
         ("y = x", "=", "no '='"),
         ("x == 2", "x == 2", "comparison"),
@@ -274,26 +214,21 @@ def test_expression_too_deep_for_the_parser_is_refused_in_one_line(text):
         ("'x'", "'x'", "only real numbers"),
         ("True", "True", "only real numbers"),
         ("2j", "2j", "only real numbers"),
-        ("x if x else 2", "x if x else 2", "only real numbers"),
+        ("(lambda: x)()", "(lambda: x)()", "only real numbers"),  # nothing is ever run as Python
         ("__import__('os')", "__import__('os')", "no function __import__"),
         ("x²", "²", "invalid character"),
     ],
 )
 def test_mistake_in_an_expression_is_pointed_at(text, at, said):
-    message, marked = refused(text, {"x": 1.0})
-    assert said in message
-    assert marked == at
-
-
-def test_expression_never_runs_code(tmp_path):
-    target = tmp_path / "made"
-    for attack in (f"open('{target}', 'w')", f"(lambda: open('{target}', 'w'))()", f"[*map(open, ['{target}'])]"):
-        refused(attack)
-    assert not target.exists()
+    with pytest.raises(SyntaxError) as caught:
+        build(text, {"x": 1.0})
+    error = caught.value
+    assert said in error.msg
+    assert error.text[error.offset - 1 : error.end_offset - 1] == at
 
 
 @pytest.mark.parametrize(
-    ("word", "column", "said"),
+    ("words", "column", "said"),
     [
         ("x", 1, "write name=number"),
         ("x=", 1, "write name=number"),
@@ -301,25 +236,14 @@ def test_expression_never_runs_code(tmp_path):
         ("2=2", 1, "cannot be a name"),
         ("lambda=2", 1, "cannot be a name"),
         ("x=two", 1, "two has no value: write a number"),
-        ("x=1 + 1,5", 1, "only real numbers"),
         ("x=2*(3", 3, "never closed"),
+        ("x=1 y=2 x=3", 1, "x is set twice"),
     ],
 )
-def test_mistake_in_a_number_is_pointed_at(word, column, said):
-    with pytest.raises(SyntaxError, match=r"^[^\n]+$") as caught:
-        assignments([word])
-    assert said in caught.value.msg
-    assert caught.value.text in (word, word.partition("=")[2])
+def test_mistake_in_a_number_is_pointed_at(words, column, said):
+    with pytest.raises(SyntaxError, match=said) as caught:
+        assignments(words.split())
     assert caught.value.offset == column
-
-
-def test_name_is_given_once():
-    with pytest.raises(SyntaxError, match="x is set twice"):
-        assignments(["x=1", "y=2", "x=3"])
-
-
-def test_value_is_a_number_or_an_expression_of_numbers():
-    assert assignments(["x=-1_0", "y=pi/2", "z=-inf"]) == {"x": -10.0, "y": math.pi / 2, "z": -math.inf}
 
 
 def test_mistake_is_shown_with_a_caret_below_it(micrograd):
@@ -358,26 +282,26 @@ def test_wrong_use_exits_with_2_and_says_how_to(micrograd, words):
     assert err.startswith("usage: python -m micrograd")
 
 
-def test_help_can_be_read_on_any_terminal():
-    done = process("--help", PYTHONIOENCODING="ascii")
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_help_names_every_function(micrograd):
-    code, out, _ = micrograd("--help")
-    assert code == 0
+def test_help_names_every_function_in_letters_that_any_terminal_has(micrograd):
+    code, out, err = micrograd("--help")
+    assert (code, err) == (0, "")
+    assert out.isascii()
     assert all(f" {name}" in out for name in (*FUNCTIONS, "-o", "--open", ".svg", ".html", ".dot", ".png", "demo"))
 
 
 # ------------------------------------------------------------------------------------------------ what it writes
-def test_output_is_the_drawing_or_its_source(micrograd, tmp_path):
-    svg, dot = tmp_path / "neuron.SVG", tmp_path / "neuron.dot"
-    code, out, _ = micrograd(*NEURON, "-o", str(svg), f"-o{dot}")
+def test_output_is_drawing_source_or_player_and_open_shows_those_that_a_browser_can(micrograd, tmp_path, monkeypatch):
+    svg, dot, html = (tmp_path / name for name in ("a neuron.SVG", "neuron.dot", "neuron.html"))
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda url: shown.append(url) or True)
+    code, out, _ = micrograd(*NEURON, "-o", str(svg), f"-o{dot}", "-o", str(html), "--open")
     assert code == 0
-    assert out.splitlines()[-2:] == [f"wrote {svg}", f"wrote {dot}"]
+    assert out.splitlines()[-3:] == [f"wrote {path}" for path in (svg, dot, html)]
+    assert shown == [svg.as_uri(), html.as_uri()]
     assert ET.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
     assert dot.read_text(encoding="utf-8").startswith("digraph {")
     assert all(label in dot.read_text(encoding="utf-8") for label in ("w1", "out", "grad 0.5010"))
+    assert html.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
 def test_output_is_a_png_where_the_package_is_and_else_says_how_to_get_it(micrograd, tmp_path, monkeypatch):
@@ -400,27 +324,13 @@ def test_place_that_cannot_be_written_to_is_named(micrograd, tmp_path):
     assert len(err.splitlines()) == 1
 
 
-def test_open_shows_what_was_written(micrograd, tmp_path, monkeypatch):
-    shown = []
-    monkeypatch.setattr("webbrowser.open", lambda url: shown.append(url) or True)
-    path = tmp_path / "x y.svg"
-    assert micrograd("x*2", "x=1", "-o", str(path), "--open")[0] == 0
-    assert shown == [path.as_uri()]
-
-
 def test_machine_without_a_browser_says_so(micrograd, tmp_path, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     code, _, err = micrograd("x*2", "x=1", "-o", str(tmp_path / "x.svg"), "--open")
     assert (code, err) == (1, "python -m micrograd: no program was found that shows it: open the file yourself\n")
 
 
-def test_output_is_the_player(micrograd, tmp_path):
-    path = tmp_path / "neuron.html"
-    assert micrograd(*NEURON, "-o", str(path))[0] == 0
-    assert path.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
-
-
-def test_without_a_word_it_shows_the_neuron_of_the_readme(micrograd, monkeypatch):
+def test_command_line_without_a_word_shows_the_neuron_of_the_readme(micrograd, monkeypatch):
     shown = []
     monkeypatch.setattr("webbrowser.open", lambda url, *_: shown.append(url) or True)
     code, out, _ = micrograd()
@@ -428,17 +338,17 @@ def test_without_a_word_it_shows_the_neuron_of_the_readme(micrograd, monkeypatch
     assert out == micrograd(*NEURON)[1]
 
 
-# ------------------------------------------------------------------------------------------------ demos
+# ------------------------------------------------------------------------------------------------ demos, page, grading
 DEMOS = sorted(path.stem for path in (ROOT / "demos").glob("*.py") if path.stem != "one_page")
 
 
 @pytest.mark.parametrize(
     ("seed", "code", "said"), [("7", 0, "to be found was -3.0"), ("-1", 2, "--seed must not be below 0, found -1")]
 )
-def test_demo_gets_the_rest_of_the_line_and_keeps_its_exit_code(seed, code, said):
-    done = process("demo", "linear_regression", "--seed", seed)
-    assert done.returncode == code
-    assert said in done.stdout + done.stderr
+def test_demo_gets_the_rest_of_the_line_and_keeps_its_exit_code(micrograd, seed, code, said):
+    found, out, err = micrograd("demo", "linear_regression", "--seed", seed)
+    assert found == code
+    assert said in out + err
 
 
 def test_demos_are_listed_with_what_they_show(micrograd):
@@ -465,28 +375,12 @@ def test_demo_says_where_there_are_none(micrograd, monkeypatch, tmp_path, words)
     assert f"is in none of {tmp_path}: run this in a checkout" in err
 
 
-# ------------------------------------------------------------------------------------------------ the page of code
 def test_page_is_printed_as_it_stands(micrograd):
     text = (ROOT / "demos" / "one_page.py").read_text(encoding="utf-8")
     assert micrograd("page") == (0, text, "")
 
 
-# ------------------------------------------------------------------------------------------------ grading
-def test_folder_of_notebooks_is_graded_by_the_course(tmp_path):
-    done = process("grade", str(tmp_path / "nowhere"))
-    assert done.returncode == 2
-    assert done.stderr.endswith("nowhere is not a folder: name one that holds the notebooks\n")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "ada.txt").touch()
-    done = process("grade", str(tmp_path / "in"), "-o", str(tmp_path / "points.csv"))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert 'ada,ada.txt,0,,"this is no notebook' in (tmp_path / "points.csv").read_text(encoding="utf-8")
-
-
-# ------------------------------------------------------------------------------------------------ what it loads
-def test_table_needs_no_numpy_and_no_graphviz():
-    code = "import sys; sys.modules['numpy'] = sys.modules['graphviz'] = None; from micrograd.command.main import main"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}; sys.exit(main({NEURON!r}))"], cwd=ROOT, capture_output=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+def test_folder_is_graded_by_the_course(micrograd, tmp_path):
+    code, _, err = micrograd("grade", str(tmp_path / "nowhere"))
+    assert code == 2
+    assert err.endswith("nowhere is not a folder: name one that holds the notebooks\n")

@@ -2,9 +2,7 @@
 
 import io
 import math
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +10,8 @@ from hypothesis import strategies as st
 
 from micrograd.command.drill import FAULTS, LEVELS, Graph, Session, drill, near, read, shown, told, written
 from micrograd.command.expression import build
+from micrograd.command.main import main
 
-ROOT = Path(__file__).parents[2]
 levels, seeds = st.sampled_from([*LEVELS]), st.integers(0, 10**6)
 
 
@@ -25,10 +23,6 @@ def nudged(graph, name, by=1e-6):
         extra = values.get(step, 0.0)
         values[step] = extra + build(written(op, operands), {operand: values[operand] for operand in operands}).data
     return values
-
-
-def question(graph, kind, by=None):
-    return next(q for q in graph.questions if q.kind == kind and by in (None, q.by))
 
 
 @given(levels, seeds)
@@ -71,20 +65,18 @@ def test_each_mistake_is_told_from_the_truth_and_the_next_graph_asks_for_it(leve
             assert FAULTS[trap.fault] in shown(session)
 
 
-def graph_of(level, steps):
-    """The first graph of a level with these steps."""
-    return next(
-        graph
-        for graph in (Graph(level, seed, 1) for seed in range(10_000))
-        if " ".join(f"{name}={written(op, operands)}" for name, op, operands in graph.steps) == steps
-        and any(q.by == "a" and q.kind == "gradient" for q in graph.questions)
-    )
+def gradient_of_a(level, steps):
+    """The leaves of the first graph of a level with these steps, and the question of its gradient by a."""
+    for seed in range(10_000):
+        graph = Graph(level, seed, 1)
+        asked = [q for q in graph.questions if q.kind == "gradient" and q.by == "a"]
+        if asked and steps == " ".join(f"{name}={written(op, operands)}" for name, op, operands in graph.steps):
+            return *(graph.leaves[name].data for name in "ab"), graph, asked[0]
+    raise LookupError(steps)
 
 
 def test_path_that_is_forgotten_is_told():
-    graph = graph_of(3, "u=a * b out=u * a")
-    a, b = (graph.leaves[name].data for name in "ab")
-    q = question(graph, "gradient", "a")
+    a, b, _, q = gradient_of_a(3, "u=a * b out=u * a")
     assert q.truth == 2 * a * b
     fault, words = q.judge(a * b)
     assert fault == "path"
@@ -92,18 +84,16 @@ def test_path_that_is_forgotten_is_told():
 
 
 def test_chain_that_is_not_multiplied_is_told():
-    graph = graph_of(4, "u=a * b out=tanh(u)")
-    a, b = (graph.leaves[name].data for name in "ab")
+    a, b, graph, q = gradient_of_a(4, "u=a * b out=tanh(u)")
     slope = 1 - math.tanh(a * b) ** 2
-    q = question(graph, "gradient", "a")
     assert q.judge(b)[0] == q.judge(slope)[0] == q.judge(b + slope)[0] == "chain"
     assert q.judge(b)[1].startswith("that is the local derivative alone")
     assert q.judge(-b * slope) == ("sign", "the sign is the other one")
-    assert question(graph, "local").judge(1 - (a * b) ** 2)[0] == "tanh"
+    assert next(q for q in graph.questions if q.kind == "local").judge(1 - (a * b) ** 2)[0] == "tanh"
 
 
 def test_unknown_mistake_and_no_answer_are_told_how_it_is_worked_out():
-    q = question(graph_of(3, "u=a * b out=u * a"), "gradient", "a")
+    *_, q = gradient_of_a(3, "u=a * b out=u * a")
     assert q.judge(1000.5) == ("other", q.worked)
     assert q.judge(None) == ("none", q.worked)
     session = Session(2, 1)
@@ -163,8 +153,7 @@ def test_drill_ends_with_the_input_or_at_q_and_tells_the_score(monkeypatch, caps
     assert out.endswith("Level 4, seed 1: 0 of 0 graphs right, 0 of 0 numbers.\n")
 
 
-def test_drill_is_a_word_of_the_command_line():
-    command = [sys.executable, "-m", "micrograd", "drill", "9"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
-    assert done.returncode == 2
-    assert "drill: error: argument level: invalid choice: 9" in done.stderr
+def test_drill_is_a_word_of_the_command_line(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["drill", "9"])
+    assert "drill: error: argument level: invalid choice: 9" in capsys.readouterr().err

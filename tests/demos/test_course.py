@@ -1,14 +1,6 @@
-"""The table of lessons; whatever names a lesson agrees with it, which tools/proofread_course.py looks after."""
+"""The table of lessons, from which their heads, feet and links are written."""
 
-import dataclasses
-
-import proofread_course
-import pytest
 from proofread_course import course
-
-
-def test_texts_say_of_the_course_what_its_table_says():
-    assert list(proofread_course.faults()) == []
 
 
 def test_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_it(monkeypatch):
@@ -22,49 +14,3 @@ def test_lesson_that_moves_takes_its_number_its_neighbours_and_its_needs_with_it
     )
     assert third.head() == "# 2. The chain rule, by hand\n\n*30 minutes. You need: lessons 1 and 3.*"
     assert course.with_head(third, "# 3. Old\n\n*1 minutes. You need: x.*\n\nmore") == f"{third.head()}\n\nmore"
-
-
-@pytest.mark.parametrize(
-    ("check", "old", "new"),
-    [
-        (proofread_course.of_teaching, "| 2 | [", "| 3 | ["),
-        (proofread_course.of_teaching, "**Ask**", "**Answer**"),
-        (proofread_course.of_the_glossary, "| XOR |", "| exclusive or |"),
-    ],
-)
-def test_page_that_says_something_else_is_a_fault(check, old, new, monkeypatch):
-    page = proofread_course.page
-    monkeypatch.setattr(proofread_course, "page", lambda name: page(name).replace(old, new))
-    assert list(check())
-
-
-def test_lesson_that_the_table_lacks_is_a_fault(monkeypatch):
-    monkeypatch.setattr(course, "LESSONS", course.LESSONS[:-1])
-    assert len(list(proofread_course.of_files())) == 3
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"title": "Another"}, "begins or ends otherwise"),
-        ({"minutes": 1}, "begins or ends otherwise"),
-        ({"needs": "four_points"}, "needs a lesson that comes after it"),
-    ],
-)
-def test_lesson_of_which_the_table_says_something_else_is_a_fault(change, said, monkeypatch):
-    zeroth, first, *rest = course.LESSONS
-    lesson = dataclasses.replace(first, **change)
-    monkeypatch.setattr(course, "LESSONS", [zeroth, lesson, *rest])
-    assert any(said in fault for fault in proofread_course.of_a_lesson(lesson))
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("[lesson 4](lessons/04_closures.ipynb), [4. Each operation brings its own way back](04_closures.ipynb)", 0),
-        ("[lesson 3](04_closures.ipynb), [4. Closures](04_closures.ipynb), [it](05_closures.ipynb)", 3),
-        ("lessons 3 and 25, and lesson 26", 1),
-    ],
-)
-def test_link_and_a_number_mean_a_lesson_that_is_there(text, count):
-    assert len(list(proofread_course.of_links(text))) == count

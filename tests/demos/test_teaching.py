@@ -37,15 +37,11 @@ def test_key_of_the_inventory_is_what_the_library_computes():
     x = Value(3.0)
     (x * x).backward()
     assert float(right[1]) == pytest.approx(0.01 * x.grad)
-    a = Value(1.0)
-    (a * -2 * 4).backward()
-    assert float(right[2]) == a.grad
-    a = Value(1.0)
-    (a * 2 + a).backward()
-    assert float(right[3]) == a.grad
     a, b = Value(5.0), Value(7.0)
-    (a * b).backward()
-    assert float(right[4]) == a.grad
+    for number, y in ((2, a * -2 * 4), (3, a * 2 + a), (4, a * b)):
+        a.grad = 0.0
+        y.backward()
+        assert float(right[number]) == a.grad
     assert float(right[9]) == pytest.approx(-Value(0.25).log().data, abs=0.01)
 
 
@@ -60,8 +56,7 @@ def test_key_says_a_lesson_and_what_wrong_answers_show():
 # ------------------------------------------------------------------------------------------------ machines
 def test_lock_file_has_every_package_of_the_lessons_with_its_hash():
     text = (LESSONS / "requirements.txt").read_text(encoding="utf-8")
-    assert "http:" not in text
-    assert "https:" not in text
+    assert not re.search("https?:", text)
     entries = re.split(r"\n(?=\S)", text.strip())
     locked = {re.match(r"([\w.-]+)==\S+", entry)[1] for entry in entries}
     assert all("--hash=sha256:" in entry for entry in entries)
@@ -75,11 +70,7 @@ def test_binder_gets_this_checkout_and_a_python_that_is_new_enough():
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
     assert '- ".[demos]"' in text
     assert "demos" in PROJECT["project"]["optional-dependencies"]
-    found, needed = (
-        re.search(r"python=3\.(\d+)", text)[1],
-        re.search(r">=3\.(\d+)", PROJECT["project"]["requires-python"]),
-    )
-    assert int(found) >= int(needed[1])
+    assert re.search(r"python=(3\.\d+)", text)[1] >= PROJECT["project"]["requires-python"].removeprefix(">=")
 
 
 @pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="no checkout of git")

@@ -64,18 +64,6 @@ def test_engines_differ_in_what_they_say_of_the_tests():
     assert twins == []
 
 
-def test_witness_that_is_found_is_the_smallest():
-    """One operation never exposes a rule that forgets g, since 1 arrives there; and no tree exposes the last one."""
-    forgets = [wrong for wrong in WRONG if "forgets g" in wrong.says]
-    assert len(forgets) == 8
-    assert {size(smallest(wrong)[0]) for wrong in forgets} == {2}
-    begins = next(wrong for wrong in WRONG if "begins with its value" in wrong.says)
-    assert smallest(begins) == ("a", {"a": 2.0})
-    early = next(wrong for wrong in WRONG if "too early" in wrong.says)
-    assert smallest(early)[0].startswith("c = ")
-    assert size(smallest(early)[0]) == 3
-
-
 def test_name_has_one_engine_however_it_is_written_and_names_spread_over_all():
     assert engines.number_of("Ada Lovelace") == engines.number_of(" ada  lovelace")
     assert engines.number_of(17) == engines.number_of(77) == 17
@@ -100,16 +88,7 @@ def test_comparison_names_what_differs(capsys):
 
 # ------------------------------------------------------------------------------------------------ expressions
 @pytest.mark.parametrize(
-    ("text", "operations"),
-    [
-        ("a", 0),
-        ("a + b", 1),
-        ("-a", 1),
-        ("a * -3", 1),
-        ("a.exp()", 1),
-        ("c = a * b; c + c", 2),
-        ("c = -a\nd = c**2\nd", 2),
-    ],
+    ("text", "operations"), [("a", 0), ("-a", 1), ("a * -3", 1), ("a.exp()", 1), ("c = -a\nd = c**2\nd", 2)]
 )
 def test_size_is_the_number_of_operations_that_are_written(text, operations):
     assert size(text) == operations
@@ -122,20 +101,15 @@ def test_size_is_the_number_of_operations_that_are_written(text, operations):
         ("", "end with the result"),
         ("c = a * b", "end with the result"),
         ("c += a; c", "a step gives a name to a result, as in 'c = a * b'; found 'c += a'"),
-        ("import os; a", "a step gives a name"),
-        ("a.data", "found 'a.data'"),
         ("a.__class__", "found 'a.__class__'"),
         ("__import__('os')", "found \"__import__('os')\""),
-        ("(lambda: a)()", "found '(lambda: a)()'"),
         ("a.exp(b)", "found 'a.exp(b)'"),
-        ("[a for a in b]", "found '[a for a in b]'"),
         ("a @ b", "found 'MatMult'"),
         ("'a' * 3", "found \"'a'\""),
         ("a ** b", "the exponent of ** is a plain number here"),
         ("a * z", "z has no number"),
         ("2 + 3", "no input is used in the result"),
         ("a / 0", "the right engine cannot compute this"),
-        ("a * 9**9**9", "the exponent of **"),
         ("a * 9.0**999", "the right engine cannot compute this"),
     ],
 )
@@ -147,16 +121,11 @@ def test_text_that_is_no_expression_is_named_and_never_run(text, said):
 
 # ------------------------------------------------------------------------------------------------ answers
 @over_all
-def test_right_answers_about_each_engine_are_right(number, said):
+def test_answers_about_each_engine_are_judged(number, said):
     wrong = WRONG[number]
     assert said("25.3", number, *smallest(wrong)) == "✓ right"
     assert said("25.4", number, wrong.line) == "✓ right"
     assert said("25.5", number, wrong.wrong) == "✓ right"
-
-
-@over_all
-def test_right_line_and_an_expression_that_exposes_nothing_are_wrong(number, said):
-    wrong = WRONG[number]
     assert "that is how the line reads in the right engine" in said("25.5", number, wrong.right)
     expected = "✓" if wrong.right in (engines.START, engines.KEEP) else "✗ both engines agree"
     assert said("25.3", number, "a", {"a": 2.0}).startswith(expected)
