@@ -142,6 +142,14 @@ def test_inside_no_grad_gradients_are_constants():
 # ---- jacobian, hessian, hvp, vjp
 
 
+def test_graph_that_fn_closes_over_is_not_let_go():
+    w = Tensor(A, requires_grad=True)
+    h = w * 2
+    assert gradient(lambda x: (h * x).sum())(A).tolist() == [2.0, 4.0, 6.0]
+    h.sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0, 2.0]
+
+
 def test_jacobian_of_tensors_is_a_tensor_that_can_be_differentiated():
     x = Tensor(A, requires_grad=True)
     j = jacobian(lambda x: x**3)(x)

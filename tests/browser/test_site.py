@@ -260,6 +260,21 @@ def test_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
     assert playground.get("document.querySelectorAll('.cm-line.wrong').length") == 0
 
 
+def test_old_error_goes_while_a_number_is_dragged_and_the_place_of_stop_stays(playground):
+    playground.write("from micrograd import Value\na = Value(3.0)\nc = a * a + a\n")
+    playground.shown("#numbers", "∂c/∂a = 7.0000")
+    playground.page.run("error.textContent = 'Stopped.'; document.querySelector('#number0').focus()")
+    playground.page.run("number0.value = 3.5; number0.dispatchEvent(new Event('input'))")
+    playground.shown("#numbers", "∂c/∂a = 8.0000")
+    assert playground.text("#error") == ""
+    playground.page.run("number0.dispatchEvent(new Event('change'))")
+    before = playground.get("link.getBoundingClientRect().left")
+    playground.page.run("stop.hidden = false")
+    assert playground.get("link.getBoundingClientRect().left") == before
+    playground.page.run("stop.hidden = true")
+    assert not playground.page.driver.find_element(By.CSS_SELECTOR, "#stop").is_displayed()
+
+
 def test_text_that_ends_python_is_said_and_python_starts_again(playground):
     """A chain of lists is freed from its head, within one run: the stack of a browser is too small for it."""
     playground.write("x = None\nfor _ in range(1_000_000):\n    x = [x]\nx = None\n")
@@ -288,6 +303,21 @@ def test_python_begins_again_with_the_memory_of_an_earlier_start_and_draws_other
     (one, said), (other, _) = drawn_again(live), drawn_again(live)
     assert not any("MB" in each for each in said), "a start that loads all says how far it is"
     assert one != other
+    live.alone()
+
+
+MEMORY = "(async () => { const kept = await caches.open('python'); return [kept, (await kept.keys())[0]]; })()"
+
+
+def test_python_starts_without_a_memory_that_it_cannot_read(shared, address):
+    live = Live(shared, address, "playground.html")
+    shared.driver.execute_async_script(
+        f"const done = arguments[0], other = new Blob(['other']).stream().pipeThrough(new CompressionStream('gzip'));"
+        f"{MEMORY}.then(([kept, key]) => kept.put(key, new Response(other))).then(done)"
+    )
+    number, _ = drawn_again(live)
+    assert "∂b/∂a = 0." in number
+    assert shared.run("return caches.has('python')") is False
     live.alone()
 
 
@@ -396,6 +426,24 @@ def test_other_points_bring_the_loss_they_need(training, data, loss):
     assert f"import {loss}" in training.code()
     training.click("#one").wait("+steps.textContent === 2")
     assert training.text("#error") == ""
+
+
+def test_error_of_a_step_is_shown_at_its_line(training):
+    text = training.code()
+    training.write(text.replace("loss.backward()", "loss.forward()")).shown("#error", "AttributeError")
+    assert "loss.forward()" in training.text(".cm-line.wrong")
+    training.write(text).wait("error.textContent === ''")
+
+
+def test_play_scrolls_to_the_picture_on_a_phone(training):
+    training.page.resize(390)
+    training.page.run("window.scrollTo(0, 0)")
+    assert training.get("plane.getBoundingClientRect().top > innerHeight")
+    training.click("#play")
+    training.wait("plane.getBoundingClientRect().top < innerHeight && plane.getBoundingClientRect().bottom > 0")
+    training.click("#play")  # it stays in sight
+    training.shown("#play", "Play")
+    training.page.resize(1400)
 
 
 def test_training_fits_a_phone_and_is_usable_by_all(training):
@@ -551,6 +599,13 @@ def test_level_2_until_five_are_right_and_the_link_shows_the_same_to_a_teacher(d
         teacher.shown("#title", "Graph 6")
 
 
+def test_link_to_a_level_opens_it_and_one_that_was_changed_says_so(drills, address):
+    for hash, words in (("level=5&seed=9", ""), ("level=3&seed=1&answers=1_six", "cannot be read")):
+        with beside(drills, address, f"drills.html#{hash}") as other:
+            other.shown("#score", f"Level {hash[6]}, seed {hash[13]}: 0 of 0")
+            assert words in other.text("#error")
+
+
 def test_drills_fit_a_phone_and_are_usable_by_all(drills):
     for level in "135":
         drills.choose("#level", level).shown("#score", f"Level {level}, ")
@@ -582,6 +637,24 @@ def test_gpt_trains_in_the_page_while_one_looks(gpt):
     assert gpt.text("#made") != noise
     assert gpt.get("loss.ariaLabel").startswith("Loss over 1000 steps: from 3.")
     gpt.alone()
+
+
+def test_pause_ends_the_training_and_what_was_trained_goes_on(gpt):
+    """The page presses by itself, when it sees a first step: a test is too slow where the machine is busy."""
+    begun = int(gpt.text("#steps"))
+    gpt.page.run(
+        "new MutationObserver((_, self) => { self.disconnect(); train.click(); }).observe(steps, {childList: true});"
+        "train.click()"
+    )
+    gpt.wait("train.textContent === 'Train 1,000 steps'")
+    steps = gpt.text("#steps")
+    assert begun < int(steps) < begun + 1000
+    chances = gpt.text("#chances")
+    gpt.choose("#temperature", "0.5")
+    gpt.wait(f"document.getElementById('chances').textContent !== {chances!r}")  # what the thread is asked later
+    assert gpt.text("#steps") == steps
+    gpt.choose("#temperature", "1")
+    gpt.click("#train").wait(f"+steps.textContent === {int(steps) + 1000}")
 
 
 def test_next_letter_and_the_attention_follow_what_is_typed(gpt):
@@ -634,6 +707,16 @@ def test_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, b
         gpt.click("#chances button").wait("Boolean(player.contentDocument?.querySelector('.card .data'))")
         assert gpt.page.requests() == []
         assert gpt.page.console() == []
+
+
+def test_list_of_ones_own_is_learnt_and_what_cannot_be_is_named(gpt):
+    gpt.page.run("list.open = true; words.value = 'Brest\\nSaint-Malo, Quimper\\nR2\\n'; use.click()")
+    gpt.wait("steps.textContent === '0'")
+    assert gpt.text("#counted") == "3 names"
+    assert gpt.text("#guessed") == "Left out: line 3 (‘R2’ has the letter 2)."
+    gpt.page.run("words.value = '42'; use.click()")
+    assert gpt.text("#error").startswith("There is nothing to learn: write names of abc")
+    gpt.click("#ours").shown("#counted", "358 names")
 
 
 def test_pages_visited_once_work_without_their_host(gpt, built):
@@ -849,6 +932,14 @@ def test_gradients_of_the_front_page_follow_a_number_that_is_dragged(front):
     assert front.run(f"return {rows}")[-1] == f"b6.87 {b.grad:.4f}"
 
 
+def test_button_for_points_of_ones_own_leads_to_them(shared, address):
+    shared.driver.get(address + "index.html")
+    shared.run("[...document.links].find(link => link.textContent === 'Your own points').click()")
+    shared.wait("document.getElementById('guessed')?.textContent.startsWith('Click in the picture to draw points')")
+    assert shared.run("return document.getElementById('data').value") == "your own"
+    assert shared.console() == []
+
+
 def test_front_page_moves_nothing_where_reduced_motion_is_asked_for(shared, address):
     shared.emulate(reduced_motion=True)
     shared.driver.get(address + "index.html")
@@ -896,6 +987,26 @@ def test_search_finds_a_name_and_a_lesson(shared, address):
         shared.wait(f"document.querySelector('#search-results a[href*=\"{wanted}\"]')")
     shared.requests()
     assert shared.console() == []
+
+
+def test_every_public_name_has_an_entry_in_the_reference(built):
+    import micrograd
+    from micrograd import nn, viz
+
+    text = "".join(path.read_text(encoding="utf-8") for path in built.glob("api/*.html"))
+    assert re.findall(r"<dt[^>]*>(?:Return type|Type)<span", text) == [], "a sentence was taken for a type"
+    names = [(name,) for name in micrograd.__all__ if name not in {"nn", "optim", "functional", "viz"}]
+    names += [(f"nn.{name}",) for name in nn.__all__] + [(f"viz.{name}", name) for name in viz.__all__]
+    assert [name for name, *other in names if not any(f'id="micrograd.{x}"' in text for x in (name, *other))] == []
+
+
+def test_page_of_the_reference_has_contents_of_what_can_be_used_and_no_private_argument(built):
+    for name in ("value", "tensor"):
+        page = (built / "api" / f"{name}.html").read_text(encoding="utf-8")
+        contents = page.partition('class="toc-tree"')[2].partition("</aside>")[0]
+        assert "backward()" in contents
+        assert "add_<" not in contents  # a word of another library, which says what is the word here
+        assert "_children" not in page.partition("property")[0].partition("Raises")[0]
 
 
 def test_licences_of_what_is_served_are_served(built):

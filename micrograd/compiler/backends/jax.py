@@ -82,7 +82,7 @@ class Jitted:
                 inputs[i] = self._jax.make_array_from_callback(inputs[i].shape, parts, inputs[i].__getitem__)
             results = chain.from_iterable(starmap(self._jitted, [inputs]))
             deque(map(setitem, *zip(*places, strict=True), results), 0)  # no Ctrl-C between: the old ones are used up
-        return _filled(self.program.outputs, found, _on_host)  # each result is an array of its own
+        return _filled(self.program.outputs, found, _on_host)  # each result has a separate array
 
     def _check_bounds(self, given: Sequence[Any]) -> None:
         """Raise NumPy's error for an index out of bounds: JAX would read another element, and send no gradient."""
