@@ -97,6 +97,11 @@ def test_another_way_to_compute_the_same_agrees(leaves):
     assert compare(((2 * n).exp() - 1) / ((2 * n).exp() + 1), n.tanh()).difference == ""
 
 
+def test_empty_arrays_agree():
+    x = Tensor(np.zeros((0, 2)), label="x", requires_grad=True)
+    assert compare((x * 2).sum(), (x + x).sum()).difference == ""
+
+
 def test_function_of_tensors():
     class Cube(Function):
         @staticmethod
