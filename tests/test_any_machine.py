@@ -26,7 +26,7 @@ from micrograd import Tensor, Value, compile, load, nn, optim, save, viz
 
 a, b = Value(-4.0, label="größe → λ"), Value(2.0, label="b")
 program = compile(lambda a, b: (a * b + b**3).tanh() + a / b)
-out = program(a, b) * 3
+out = program(a, b) + (a * b + b**3).tanh() + a / b
 out.backward()
 print(out.data.hex(), a.grad.hex(), b.grad.hex(), program.source)
 page = Path(sys.argv[1])

@@ -3,6 +3,7 @@
 import ast
 import doctest
 import re
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,6 +30,15 @@ def rows(text):
     """The cells of a table, without its head."""
     table = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row] for row in table[2:]]
+
+
+def test_python_and_extras_are_those_that_are_said():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    install = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    python = f"Python {project['requires-python'].removeprefix('>=')} or newer"
+    assert python in README
+    assert python in install
+    assert {*re.findall(r"\.\[(\w+)\]", install)} <= {*project["optional-dependencies"]}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

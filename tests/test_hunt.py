@@ -110,6 +110,8 @@ FIRST: dict[str, Callable[[Callable, list], list[Any]]] = {
     "gradient": lambda f, xs: gradient(f)(*plain(xs)),
     "value_and_grad": lambda f, xs: value_and_grad(f)(*plain(xs))[1],
     "compiled": lambda f, xs: after(compile(f)(*xs), xs),
+    "compiled, twice": lambda f, xs: twice(compile(f)(*xs), xs),
+    "compiled, with a hook": lambda f, xs: hooked(compile(f)(*xs), xs),
     "compiled to Python": lambda f, xs: after(compile(f, backend="python")(*xs), xs),
     "compiled to NumPy": lambda f, xs: after(compile(f, backend="numpy")(*xs), xs),
     "compiled, run again": lambda f, xs: after(run_before(compile(f), xs)(*xs), xs),

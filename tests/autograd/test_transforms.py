@@ -96,6 +96,11 @@ def test_results_have_the_numbers_the_form_and_the_kind_of_the_arguments(call, e
     assert told(call()) == expected
 
 
+def test_dtype_is_kept_also_beside_a_float():
+    value, (to_x, to_y) = value_and_grad(lambda x, y: x * y)(A.astype(np.float32), 2.0)
+    assert (value.dtype, to_x.dtype, to_y) == (np.float32, np.float32, 6.0)
+
+
 def test_transforms_change_no_argument_and_leave_no_grad():
     x, t = Value(2.0), Tensor(A, requires_grad=True)
     gradient(cube)(x)
@@ -113,9 +118,6 @@ def test_transforms_pass_on_what_is_no_float():
         return x[index] ** n
 
     assert gradient(f)(A, 2, "name", np.array([0, 0, 2]), True).tolist() == [4.0, 0.0, 6.0]
-
-
-# ---- several elements
 
 
 # ---- composing
@@ -139,15 +141,15 @@ def test_inside_no_grad_gradients_are_constants():
     assert not value.requires_grad
 
 
-# ---- jacobian, hessian, hvp, vjp
-
-
 def test_graph_that_fn_closes_over_is_not_let_go():
     w = Tensor(A, requires_grad=True)
     h = w * 2
     assert gradient(lambda x: (h * x).sum())(A).tolist() == [2.0, 4.0, 6.0]
     h.sum().backward()
     assert w.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+# ---- jacobian, hessian, hvp, vjp
 
 
 def test_jacobian_of_tensors_is_a_tensor_that_can_be_differentiated():

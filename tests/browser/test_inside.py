@@ -81,6 +81,23 @@ def test_click_on_a_point_opens_its_loss_at_that_step_and_follows_the_movie(page
     assert page.run("return document.querySelector('#lines').value") == "weights"
 
 
+def test_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(page):
+    model = MLP(2, [1])
+    film, wanted = viz.movie(model, POINTS, SIDES, resolution=5, point_loss=hinge), []
+    for weight in (0.25, float("nan"), -0.5):
+        model.layers[0].neurons[0].w[0].data = weight
+        film.frame(1.0)
+        wanted.append(hinge(model(POINTS[7].tolist()), int(SIDES[7])).data)
+    page.open(film.page().html)
+    click(page, ".mark[data-n]", 7)
+    page.wait(READY)
+    wait_for(page, wanted[0])
+    page.press("ArrowRight")
+    page.wait(f"{NUMBERS}.includes('nan')")
+    page.press("ArrowRight")
+    wait_for(page, wanted[2])
+
+
 def test_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_it(page, trained):
     page.open(trained[0].page().html, width=390, height=800, dark=True)
     page.run("document.querySelector('#point').focus()")

@@ -79,6 +79,18 @@ def test_type_in_the_drawings_can_be_read_and_nothing_covers_it(page, wide, widt
     assert neuron > 13
 
 
+def test_movie_in_a_notebook_takes_the_place_of_its_picture_is_as_high_as_it_needs_and_survives_a_reload(page, film):
+    frame = "document.querySelector('iframe')"
+    doc = f"{frame}.contentDocument"
+    page.open(f"<!doctype html><body>{film._repr_mimebundle_()['text/html']}")
+    page.wait(f"{frame}.dataset.frame")
+    assert not page.run("return document.querySelector('img').checkVisibility()")
+    page.wait(f"Math.abs({frame}.clientHeight - {doc}.querySelector('main').offsetHeight) < 2")
+    page.run(f"const track = {doc}.querySelector('#frame'); track.value = 5; track.dispatchEvent(new Event('input'))")
+    page.run(f"{frame}.srcdoc = {frame}.srcdoc")
+    page.wait(f"{doc}.querySelector('#says')?.textContent.startsWith('Step 5')")
+
+
 def test_play_is_within_three_tabs_and_the_network_is_one_stop_whose_neurons_grow_and_say_their_weights(page):
     network = page.open(filmed_network().page().html)
     stops = []

@@ -379,7 +379,8 @@ def test_buttons_pressed_before_play_go_on_with_the_trained_network(shared, addr
     assert (live.text("#steps"), live.text("#lossis")) == (steps, loss)
     assert f"after {steps} steps" in live.text("#pointis")
     live.click("#close")
-    live.click("#one").wait(f"+steps.textContent === {int(steps) + 1}")
+    said = live.get("single.textContent")
+    live.click("#one").wait(f"+steps.textContent === {int(steps) + 1} && single.textContent !== {said!r}")
     assert int(live.text("#right").split()[0]) >= 95
     live.alone()
 
@@ -533,6 +534,20 @@ def test_link_holds_the_points_which_are_seen_before_python(own, address):
     with beside(own, address, f"training.html{link}") as other:
         other.shown("#state", "This text came with a link: read it, then press Play")
         other.shown("#legend", "▲ cat, ● dog: 40 points.")
+
+
+def test_file_that_is_dropped_is_read_as_rows_or_as_a_program(own):
+    drop = (
+        "const data = new DataTransfer(); data.items.add(new File([arguments[0]], arguments[1]));"
+        "dispatchEvent(new DragEvent('drop', {dataTransfer: data, cancelable: true}))"
+    )
+    own.page.run("guessed.textContent = ''")
+    own.page.run(drop, PASTED, "pets.csv")
+    own.shown("#guessed", "40 rows, separated by semicolons, with a header")
+    text = (ROOT / "site" / "live" / "training" / "own.py").read_text(encoding="utf-8")
+    own.page.run(drop, text.replace("class\n", "class\n    (1, 1, 0),\n    (-1, 0.5, 1),\n"), "mine.py")
+    own.shown("#guessed", "The program of mine.py: read it, then press Play.")
+    assert rows(own) == [("1", "1", "0"), ("-1", "0.5", "1")]
 
 
 def test_points_of_ones_own_fit_a_phone_and_are_usable_by_all(own):
@@ -694,6 +709,20 @@ def test_click_on_a_letter_opens_its_loss_with_the_numbers_of_this_step(gpt):
         wanted = int(re.search(r"(\d+) %", percent)[1]) / 100
         gpt.wait(f"Math.abs(Math.exp(-{card}.match(/[0-9]+[.][0-9]+/)[0]) - {wanted}) < .0051")
         gpt.click("#close")
+
+
+def test_other_names_come_when_a_letter_or_one_of_its_numbers_is_dragged(gpt):
+    gpt.choose("#text", "a").wait("document.querySelectorAll('#grid tr').length === 3")
+    before = gpt.text("#chances")
+    gpt.page.run("letter.value = 'a'; place.value = 3")
+    gpt.choose("#weight", "2.5").wait(f"chances.textContent !== {before!r} && weightis.textContent === '2.50'")
+    before = gpt.text("#chances")
+    plane = gpt.page.driver.find_element(By.CSS_SELECTOR, "#map")
+    gpt.page.run("arguments[0].scrollIntoView({block: 'center'})", plane)
+    ActionChains(gpt.page.driver).move_to_element(plane).click_and_hold().move_by_offset(40, -30).release().perform()
+    named = gpt.get("letter.value")  # the nearest to the middle
+    gpt.choose("#text", named.strip(".") or "b").wait(f"chances.textContent !== {before!r}")
+    gpt.click("#again").wait("steps.textContent === '0'")
 
 
 def test_gpt_is_one_file_that_works_alone_and_draws_with_less_than_300_kb(gpt, built, tmp_path):

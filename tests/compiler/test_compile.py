@@ -22,6 +22,38 @@ import micrograd
 from micrograd import Tensor, Value, grad, gradient, nn, value_and_grad
 
 
+def test_inputs_alone_get_their_gradient():
+    v, w = Value(2.0), Value(3.0)
+    micrograd.compile(lambda: v * w)().backward(inputs=[v])
+    assert (v.grad, w.grad) == (3.0, 0)
+
+
+def test_second_pass_over_a_compiled_value_adds_again():
+    w = Value(2.0)
+    out = micrograd.compile(lambda: w * 3)()
+    out.backward()
+    out.backward(10.0)
+    assert w.grad == 33.0
+
+
+def test_graph_that_was_walked_is_let_go_unless_it_is_retained():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    loss = micrograd.compile(lambda x: (w * x).sum())(np.ones(2))
+    loss.backward(retain_graph=True)
+    loss.backward()
+    with pytest.raises(RuntimeError, match="was released"):
+        loss.backward()
+    assert w.grad.tolist() == [2.0, 2.0]
+
+
+def test_number_and_a_tensor_get_their_gradients_from_one_pass():
+    w, x = Tensor([0.5, 0.4], requires_grad=True), Value(3.0)
+    f = micrograd.compile(lambda x: (w * w * x).sum(keepdims=True))
+    f(x).backward()
+    (2 * f(x)).backward()
+    assert (type(x.grad), x.grad, w.grad.tolist()) == (float, pytest.approx(3 * 0.41), pytest.approx([9.0, 7.2]))
+
+
 def test_memory_does_not_grow_with_the_calls():
     model = nn.MLP(2, [4, 1], rng=random.Random(0))
     f = micrograd.compile(lambda x, y: (model(x) - y) ** 2)
@@ -199,3 +231,9 @@ def test_threads_may_trace_one_compiled_function_at_once():
 def test_settings_that_compile_cannot_use_are_refused(fn: Any, settings: Any, kind: type[Exception], message: str):
     with pytest.raises(kind, match=message):
         micrograd.compile(fn, **settings)
+
+
+def test_node_of_the_trace_is_formatted_as_it_is_shown():
+    seen: list[str] = []
+    assert micrograd.compile(lambda x: [seen.append(f"{x}"), x * 2][1])(2.0).data == 4.0
+    assert "Value" in seen[0]

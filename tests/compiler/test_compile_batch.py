@@ -23,6 +23,12 @@ def test_program_is_as_long_for_many_samples_as_for_few():
     assert f.source.count("\n") == lines
 
 
+def test_division_of_numbers_by_zero_gives_inf_in_a_batch_too():
+    w = Value(0.0)
+    out = micrograd.compile(lambda x: x + 1 / w, batch=True)(np.zeros(2))
+    assert out.data.tolist() == [np.inf, np.inf]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Matrices recovered
 

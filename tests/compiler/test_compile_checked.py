@@ -73,6 +73,15 @@ def test_wrong_gradient_is_found_and_names_the_parameter(x: Any):
         f(x)
 
 
+def test_parameter_without_a_label_is_named_as_its_module_names_it():
+    model = layered()
+    f = micrograd.compile(lambda x: model(x).sum(), check=True)
+    f(X)
+    planted(f, wrong_gradient)
+    with pytest.raises(RuntimeError, match=r"with respect to 0.weight"):
+        f(X)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rounding_is_no_difference(dtype: type):
     a = np.random.default_rng(0).normal(size=(40, 30)).astype(dtype)
@@ -154,6 +163,15 @@ def test_context_checks_every_compiled_function_of_a_program():
             with pytest.raises(RuntimeError, match="call retrace"):
                 each(1.0)
     assert f(1.0).data == 1.0
+
+
+def test_transform_of_a_checked_function_is_checked():
+    k = [1.0]
+    f = micrograd.gradient(micrograd.compile(lambda x: k[0] * x * x, check=True))
+    assert f(3.0) == 6.0
+    k[0] = 2.0
+    with pytest.raises(RuntimeError, match=r"gives 6.0 .* itself 12.0"):
+        f(3.0)
 
 
 @pytest.mark.parametrize("n", [1, 5])

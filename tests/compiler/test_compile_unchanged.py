@@ -102,6 +102,14 @@ def test_second_order_of_a_call_raises_after_one_of_its_numbers_has_changed(line
         grad(loss, [line.w[0]], create_graph=True)
 
 
+def test_functions_that_share_numbers_find_them_in_each_others_hands(line: Line):
+    other = compile(lambda: sum(w * w for w in line.w), backend="numpy")
+    for i in range(3 * PATIENCE):
+        assert (line.f(2.0).data, other().data) == (4.0 * other().data, SQUARES + 8.0 * (i > 20))
+        if i == 20:
+            line.w[0].data = 3.0
+
+
 def test_numbers_that_are_away_are_pickled_and_drawn_as_they_are(line: Line):
     assert [w.data for w in pickle.loads(pickle.dumps(line.w[:3]))] == [1.0, 2.0, 3.0]
     line.f(2.0)

@@ -295,6 +295,28 @@ def test_grad_refuses_during_a_trace_alone_and_is_the_slot_itself_before_and_aft
     assert during == [False]
 
 
+def test_trace_that_ends_in_one_thread_leaves_grad_refusing_in_another():
+    w, inside, ended, found = Value(2.0), threading.Event(), threading.Event(), []
+
+    def f(x):
+        inside.set()
+        ended.wait(10)
+        return x * w.grad
+
+    def trace():
+        with pytest.raises(RuntimeError, match="grad"):
+            micrograd.compile(f)(1.0)
+        found.append(True)
+
+    other = threading.Thread(target=trace)
+    other.start()
+    inside.wait(10)
+    micrograd.compile(lambda x: x * w)(1.0)
+    ended.set()
+    other.join()
+    assert found == [True]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # What may be written in place of it
 

@@ -302,6 +302,15 @@ def test_old_graph_keeps_the_numbers_that_it_saw(kind: str):
     np.testing.assert_allclose(p.grad, q.grad, rtol=1e-11)
 
 
+def test_graph_through_a_view_that_is_alive_raises_after_a_step():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    view = w[:1]
+    earlier = (view * view).sum()
+    micrograd.compile(lambda: (w * 3).sum(), update=SGD([w], lr=1.0))()
+    with pytest.raises(RuntimeError, match="changed in place"):
+        earlier.backward()
+
+
 @pytest.mark.parametrize("kind", ["arrays", JAX])
 def test_array_that_shares_memory_with_a_parameter_sees_the_step(kind: str):
     pair = Pair(kind, "SGD")

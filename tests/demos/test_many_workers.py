@@ -169,6 +169,17 @@ def test_disk_that_is_full_is_said_and_the_last_save_stays(tmp_path, monkeypatch
     assert same_bits(load(tmp_path / demo.FILE), before)
 
 
+def test_worker_that_fails_ends_the_job(tmp_path):
+    (tmp_path / demo.FILE).write_bytes(b"")
+    code = f"import sys; sys.path.insert(0, {str(DEMO.parent)!r}); import many_workers as demo; "
+    code += "options = demo.parse(sys.argv[1:]); options.resume = True; demo.start_here(options)"
+    command = [sys.executable, "-c", code, *TINY, "--workers", "2", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=ENVIRONMENT)
+    assert done.returncode == 1
+    assert "cannot be read as safetensors" in done.stderr
+    assert re.search(r"Worker \d has failed, so the job has ended. --resume continues", done.stderr)
+
+
 def test_mpi_that_would_hang_when_a_worker_fails_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
     with pytest.raises(SystemExit, match=r"mpiexec -n 4 python -m mpi4py demos/many_workers\.py"):

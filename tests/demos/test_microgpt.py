@@ -1,7 +1,10 @@
 """The GPT demo: its engines, one model; it learns, goes on where it was stopped, and makes names up."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
@@ -110,6 +113,16 @@ def test_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, tmp
 def test_whole_step_as_one_program_learns_what_adam_does_after_it(engine, tmp_path):
     one, other = (run(tmp_path / name, "--engine", name, "--steps", "8") for name in ("tensor", engine))
     assert all(np.allclose(one[name], other[name], rtol=1e-8, atol=1e-11) for name in one)
+
+
+@NO_JAX
+def test_two_devices_learn_what_one_does(tmp_path):
+    flags = {**os.environ, "PYTHONPATH": str(ROOT), "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    words = [*TINY, "--engine", "jax", "--steps", "4"]
+    command = [sys.executable, str(ROOT / "demos" / "microgpt.py"), *words, "--devices", "2", "--out", str(tmp_path)]
+    subprocess.run(command, env=flags, check=True, capture_output=True, timeout=300)
+    two, one = load(tmp_path / gpt.FILE), run(tmp_path / "one", "--engine", "jax", "--steps", "4")
+    assert all(np.allclose(one[name], two[name], rtol=1e-9, atol=1e-12) for name in one)
 
 
 def stopped_at(step, monkeypatch):

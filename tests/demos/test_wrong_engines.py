@@ -64,6 +64,18 @@ def test_engines_differ_in_what_they_say_of_the_tests():
     assert twins == []
 
 
+def test_witness_that_is_found_is_the_smallest():
+    """One operation never exposes a rule that forgets g, since 1 arrives there; and no tree exposes the last one."""
+    forgets = [wrong for wrong in WRONG if "forgets g" in wrong.says]
+    assert len(forgets) == 8
+    assert {size(smallest(wrong)[0]) for wrong in forgets} == {2}
+    begins = next(wrong for wrong in WRONG if "begins with its value" in wrong.says)
+    assert smallest(begins) == ("a", {"a": 2.0})
+    early = next(wrong for wrong in WRONG if "too early" in wrong.says)
+    assert smallest(early)[0].startswith("c = ")
+    assert size(smallest(early)[0]) == 3
+
+
 def test_name_has_one_engine_however_it_is_written_and_names_spread_over_all():
     assert engines.number_of("Ada Lovelace") == engines.number_of(" ada  lovelace")
     assert engines.number_of(17) == engines.number_of(77) == 17

@@ -27,7 +27,7 @@ backward(roots)
 assert found == tuple(leaf.grad if g is not None else None for g, leaf in zip(found, leaves)), "a watched pass"
 print(order)
 (first,) = grad(nodes[-1].tanh(), leaves[0], create_graph=True, allow_unused=True)
-print(first and grad(first, leaves, allow_unused=True))
+print(first is not None and grad(first, leaves, allow_unused=True))
 """
 
 

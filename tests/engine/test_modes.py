@@ -175,6 +175,8 @@ def test_set_grad_enabled_acts_at_once_until_the_next_call_or_the_end_of_the_blo
         no_grad().__exit__()
     found.append(recorded())
     set_grad_enabled(True)
+    with enable_grad():
+        set_grad_enabled(False)
     assert [*found, recorded()] == [False, True, False, True, False, False, True]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from micrograd.nn.batches import batches
+from micrograd.tensor import Tensor
 from micrograd.tensor.randomness import generator, manual_seed
 
 
@@ -28,6 +29,11 @@ def test_batches_follow_the_generator_and_the_seed_of_the_package():
     assert order() == first
     assert a == b != first
     assert generator() is generator()
+
+
+def test_batches_of_tensors_keep_their_gradients():
+    ((x,),) = batches(Tensor([[1.0], [2.0]], requires_grad=True), size=10)
+    assert x.requires_grad
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])

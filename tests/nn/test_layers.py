@@ -144,8 +144,10 @@ def test_running_statistics_are_pytorchs_after_several_batches_and_used_in_eval(
         assert getattr(ours, name).data == pytest.approx(getattr(theirs, name).numpy(), rel=1e-12)
     x = rng.standard_normal((1, 3))
     expected = theirs.eval()(torch.from_numpy(x)).detach().numpy()
-    assert ours.eval()(x).detach().data == pytest.approx(expected, rel=1e-12)
-    assert ours.num_batches_tracked.item() == 3
+    (twin := nn.BatchNorm1d(3)).load_state_dict(ours.state_dict())
+    for layer in (ours, twin):
+        assert layer.eval()(x).detach().data == pytest.approx(expected, rel=1e-12)
+        assert layer.num_batches_tracked.item() == 3
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -126,6 +126,13 @@ def test_cross_entropy_and_hinge_are_one_node():
     assert F.hinge(scores, targets)._prev == (scores, targets)
 
 
+@pytest.mark.parametrize("loss", [F.cross_entropy, F.nll])
+def test_more_axes_are_more_samples(loss):
+    rows, classes = np.random.default_rng(0).standard_normal((2, 3, 4)), np.array([[0, 1, 2], [3, 0, 0]])
+    flat = loss(Tensor(rows.reshape(6, 4)), classes.ravel())
+    assert loss(Tensor(rows), classes).item() == pytest.approx(flat.item(), rel=1e-15)
+
+
 def test_targets_may_be_a_list_an_array_or_a_tensor_and_may_change_after_the_call():
     for targets in ([0, 2], np.array([0, 2], np.uint8), Tensor([0, 2])):
         logits = leaf([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])

@@ -32,7 +32,9 @@ START = [1.5, -0.7, 0.0, 3.0]
     ("kind", "settings"),
     [
         (StepLR, {"step_size": 3, "gamma": 0.5}),
+        (LinearLR, {}),
         (LinearLR, {"start_factor": 1.0, "end_factor": 0.1, "total_iters": 8}),
+        (CosineAnnealingLR, {"T_max": 10}),
         (CosineAnnealingLR, {"T_max": 4, "eta_min": 0.01}),
         (LambdaLR, {"lr_lambda": lambda t: 1 / (1 + t)}),
     ],
@@ -121,7 +123,7 @@ def test_ten_steps_equal_pytorchs(kind, settings):
 @pytest.mark.parametrize(("kind", "settings"), SETTINGS)
 def test_arrays_move_as_the_same_numbers_as_values_do(kind, settings):
     array, values = Tensor([1.0, -2.0], requires_grad=True), [Value(1.0), Value(-2.0)]
-    first, second = kind([array], **settings), kind(values, **settings)
+    first, second = kind([array], **settings), kind(iter(values), **settings)
     for _ in range(5):
         first.zero_grad(), second.zero_grad()
         (array**4).sum().backward(), sum(v**4 for v in values).backward()
@@ -168,6 +170,18 @@ def test_step_is_in_place_so_that_views_and_detached_tensors_follow(kind, settin
     assert turned.tolist() == [[p.tolist()[0][0]], [p.tolist()[0][1]]]
     assert same.tolist() == array.tolist() == p.tolist()
     assert p.is_leaf
+
+
+def test_step_while_a_graph_and_a_view_still_need_the_weights_moves_the_view_and_fails_the_next_pass():
+    p = Tensor([1.0, 2.0], requires_grad=True)
+    view = p[:1].detach()
+    loss = (p * p).sum()
+    loss.backward(retain_graph=True)
+    SGD([p], lr=0.25).step()
+    assert p.tolist() == [0.5, 1.0]
+    assert view.tolist() == [0.5]
+    with pytest.raises(RuntimeError, match="changed in place"):
+        loss.backward()
 
 
 def test_step_does_not_touch_the_gradient_nor_keep_it():
@@ -264,7 +278,7 @@ def test_norm_is_right_where_a_square_overflows_and_where_a_gradient_is_no_numbe
         params = [Tensor(np.zeros(2), requires_grad=True, dtype=kind)]
         params[0].grad = np.array(grads, kind)
     with np.errstate(invalid="ignore"):
-        assert clip_grad_norm(params, 1.0) == pytest.approx(norm, nan_ok=True)
+        assert clip_grad_norm(iter(params), 1.0) == pytest.approx(norm, nan_ok=True)
     after = np.hstack([np.ravel(p.grad) for p in params])
     if math.isfinite(norm):
         assert after == pytest.approx(np.array(grads) / max(norm, 1.0), rel=1e-6)

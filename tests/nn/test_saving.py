@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -307,8 +308,6 @@ def test_file_has_the_mode_of_the_one_that_it_replaces_or_that_of_any_new_file(m
         file.chmod(mode or file.stat().st_mode)
     save({"x": np.ones(1)}, path)
     assert path.stat().st_mode == other.stat().st_mode
-    save({"x": np.ones(1)}, os.devnull)  # is no file that could be replaced
-    assert not Path(os.devnull).is_file()
 
 
 @pytest.mark.parametrize("given", ["", ".", "folder"])
@@ -321,6 +320,19 @@ def test_folder_is_named_as_it_was_given_and_nothing_is_written(given, tmp_path,
 
 
 posix = pytest.mark.skipif(os.name != "posix", reason="files have no modes here, and there are no pipes")
+
+
+@posix
+def test_pipe_is_written_to_and_stays_a_pipe(path):
+    pipe, content = path.with_name("pipe"), []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: content.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    save({"x": np.ones(2)}, pipe)
+    reader.join(timeout=30)
+    path.write_bytes(content[0])
+    assert load(path)["x"].tolist() == [1.0, 1.0]
+    assert pipe.is_fifo()
 
 
 @posix

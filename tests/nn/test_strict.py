@@ -91,6 +91,23 @@ def test_strict_warns_once_of_gradients_that_were_not_cleared_and_lets_several_p
     assert found == ([(NOT_CLEARED, "optimizer.step()")] if clear == "never" else [])
 
 
+def test_strict_does_not_mind_the_same_gradient_again_nor_a_call_inside_that_has_ended():
+    w = Value(1.0)
+    optimizer = SGD([w], lr=0.1)
+
+    @strict
+    def train(deeper: bool):
+        if deeper:
+            train(False)
+        optimizer.zero_grad()
+        (w * 3).backward()
+        optimizer.step()
+
+    with warned() as found:
+        train(True)
+    assert found == []
+
+
 def test_strict_lets_two_players_share_a_loss():
     """The pass of one adds to what the other has used, which is cleared before it is used again."""
     a, b = Value(1.0), Value(2.0)

@@ -177,6 +177,14 @@ def test_page_can_follow_a_network_of_each_activation(activation):
     assert followed(found, x, frame["p"])[0] == pytest.approx(training.model(x).data)
 
 
+def test_model_that_the_page_cannot_follow_is_asked_itself():
+    text = TEXTS["sign"] + "\nnet = model\nclass Odd:\n    parameters = net.parameters\n"
+    text += "    def __call__(self, x):\n        return net(x) if x[0] > 0 else -net(x)\nmodel = Odd()\n"
+    about = begun("moons", text)
+    assert (about["surface"], about["wires"]) == (None, None)
+    assert len(json.loads(go(0, 20, 1))["grid"]) == 21 * 21
+
+
 WITHOUT_NUMPY = """
 import json, sys
 sys.modules["numpy"] = None

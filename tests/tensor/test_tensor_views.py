@@ -283,6 +283,14 @@ def test_x_raises_after_a_view_of_it_was_written_to_alone(use: Callable, write: 
         use(x)
 
 
+def test_constant_raises_after_a_parameter_was_written_to_a_view_of_it_alone():
+    x = Tensor([1.0, 2.0])
+    view = x[:1]
+    view += parameter(5)
+    with pytest.raises(RuntimeError, match="on a view of this Tensor"):
+        x.sum()
+
+
 @pytest.mark.parametrize(
     "index", [0, -1, (0,), slice(0, 1), slice(None), ..., (..., 1), None, [0, 1], [True, False, True]]
 )

@@ -54,9 +54,10 @@ def test_frame_shows_its_own_words_picture_lines_and_bars_whichever_way_it_was_r
         (lambda page: page.press("Home", "ArrowLeft"), 0),
         (lambda page: page.press(" ", "Home"), 0),
         (lambda page: page.click("#next").click("#next").click("#back"), 1),
+        (lambda page: (page.click("#play").pass_time(250), page.click("#play")), 2),
         (lambda page: page.run("location.hash = '#frame=4'; passTime(0)"), 4),
     ],
-    ids=["last", "behind it", "first", "before it", "while it plays", "buttons", "link"],
+    ids=["last", "behind it", "first", "before it", "while it plays", "buttons", "play and pause", "link"],
 )
 def test_keys_buttons_and_links_lead_to_a_frame_and_stop_the_playing(movie, act, wanted):
     act(movie)

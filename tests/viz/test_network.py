@@ -210,6 +210,15 @@ def test_movie_without_points_is_of_the_loss_and_the_weights():
     ET.fromstring(film.still())
 
 
+def test_each_kind_of_movie_makes_a_gif(tmp_path):
+    x = np.linspace(-1, 1, 10)
+    curve, regions = viz.movie(lambda p: p[:, 0], x, x), viz.movie(tensors(2, 3), POINTS, np.arange(40) % 3)
+    for film in (curve, regions, viz.movie(MLP(2, [1]))):
+        film.frame(1.0)
+        film.gif(tmp_path / "film.gif", width=160)
+        assert (tmp_path / "film.gif").stat().st_size > 1000
+
+
 def test_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():
     model = MLP(2, [3, 1], activation="tanh")
     film = viz.movie(model, POINTS, SIDES, resolution=10)

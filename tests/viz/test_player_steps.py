@@ -1,6 +1,7 @@
 """The player's page in Node: what each step shows, says aloud and computes; keys, paths, folds, guesses."""
 
 import random
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -302,6 +303,16 @@ def test_lines_of_folded_boxes_have_width_and_hue_and_follow_a_change(page, view
     assert all(look.endswith(("above", "below")) for look in flows)
     assert looks(0.5) != wanted
     assert page.focus("x").press(*"2.5", "Enter").get(LOOKS) == wanted
+
+
+def test_line_has_its_local_derivative_and_one_into_a_folded_box_that_of_one_end_by_the_other(page):
+    page.open(player(Value(2.0, label="a") * Value(-3.0, label="b"), names={}).html)
+    assert page.texts(".pill") == ["× −3.00", "× 2.00"]
+    random.seed(1)
+    out = MLP(2, [2, 1], activation="tanh")([Value(0.5, label="a"), Value(-1.0, label="b")])
+    page.open(player(out, names={}, max_nodes=5).html).run(TAB, "neurons")
+    assert [pill for pill in page.texts(".pill") if re.fullmatch(r"× −?\d+\.\d+", pill) is None] == []
+    assert page.count(".wire.flows") == page.count(".pill") == 6
 
 
 # ------------------------------------------------------------------------------------------------ guess first

@@ -203,6 +203,11 @@ def test_classes_look_different_however_many():
     assert len(looks) == 12
 
 
+def test_levels_of_another_scale_are_drawn_and_named(axes):
+    viz.plot_decision_boundary(lambda p: 1 / (1 + np.exp(-p[:, 0])), X, Y, axes, levels=(0.25, 0.5, 0.75))
+    assert "boundary: score 0.5" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
 @pytest.mark.parametrize("model", [lambda p: 0 * p[:, 0], lambda p: np.nan * p[:, 0], lambda p: np.inf + p[:, 0]])
 def test_model_without_a_boundary_is_drawn_without_one(model, axes):
     with np.errstate(all="ignore"):
