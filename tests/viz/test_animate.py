@@ -77,9 +77,6 @@ def test_without_gradients_there_is_a_forward_pass():
         assert not [text for text in captions if text.startswith("Backward")]
 
 
-# ------------------------------------------------------------------------------------------------ refused
-
-
 # ------------------------------------------------------------------------------------------------ kept
 
 

@@ -175,9 +175,6 @@ def test_save_writes_the_page_and_open_shows_it(tmp_path, monkeypatch):
     )
 
 
-# ------------------------------------------------------------------------------------------------ notebooks
-
-
 # ------------------------------------------------------------------------------------------------ a GIF
 def test_gif_shows_each_frame_for_as_long_as_asked_and_begins_anew(tmp_path):
     filmed(model=MLP(2, [3, 1])).gif(tmp_path / "film.gif", seconds=0.25, width=200)
