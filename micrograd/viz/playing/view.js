@@ -25,13 +25,12 @@ function fit() {
   const [width, height] = whole(), most = frame.present ? 4 : 1.6, spare = Math.max(LEAST, (frame.height && framed() ? frame.height - $("app").offsetHeight + $("stage").offsetHeight - LEGEND : room()[1]) + panels.offsetHeight - height);
   panels.style.height = `${Math.min(Math.max(talk + 2, 90), frame.height ? Math.min(spare, .32 * frame.height) : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
   const around = $("app").offsetHeight - $("stage").offsetHeight;
+  view.strip = phone() && !frame.present && !fits;
+  const strip = view.strip ? mapSize()[1] + 16 : 0;
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, readable(scene.small)), 1.15);
     $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND, TALLEST)}px`;
-  }
-  view.strip = phone() && !frame.present && !fits;
-  const strip = view.strip ? mapSize()[1] + 16 : 0;
-  if (phone() && !frame.present && !framed()) $("stage").style.height = `${Math.min(height + LEGEND + strip, .6 * innerHeight)}px`;
+  } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + LEGEND + strip, .6 * innerHeight)}px`;
   if (strip) $("scroll").style.bottom = `${strip}px`;
   if (view.free) return apply();
   const [wide, tall] = room();
@@ -49,7 +48,7 @@ function apply() {
   const svg = $("graph");
   svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
   svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
-  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < (view.strip ? 1 : .5));  // while most is out of view; on a phone anything
+  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < (view.strip ? 1 : .5));  // while most is out of view; the strip on a phone, while anything is
 }
 function zoom(factor, px = room()[0] / 2, py = room()[1] / 2) {  // about a point of the window
   const scale = Math.min(Math.max(view.scale * factor, .15), 5);

@@ -301,11 +301,11 @@ def histograms(film: Recording) -> dict[str, Histograms]:
 def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = None) -> str:
     """A histogram of each layer, scaled to its tallest bar in the whole movie; in a box, they are side by side."""
     notes, each = _norm_texts(frame), ""
-    for i, (name, tallest) in enumerate(zip(film.layers, kind.tallest, strict=True)):
+    for i, (name, tallest) in enumerate(zip(map(clean, film.layers), kind.tallest, strict=True)):
         below, above = bars(kind.counts[film.frames.index(frame)][i])
         place = box and (box[0] + i * box[2] / len(film.layers), box[1], box[2] / len(film.layers), box[3])
         texts = (
-            ("name", 50, 0, -10, clean(name)),
+            ("name", 50, 0, -10, name),
             ("least", 0, 100, 16, f"\u2212{kind.reach}"),
             ("name", 50, 100, 16, "0"),
             ("end most", 100, 100, 16, kind.reach),
@@ -317,7 +317,7 @@ def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = N
             '<line class="grid" x2="100%" y1="100%" y2="100%"/>',
             *[f'<text class="tick {a}" x="{x}%" y="{y}%" dy="{dy}">{escape(t)}</text>' for a, x, y, dy, t in texts],
         ]
-        each += drawing("layer", f"Weights of {escape(clean(name))}", drawn, place, ' role="img"')
+        each += drawing("layer", f"Weights of {escape(name)}", drawn, place, ' role="img"')
     return each if box else f'<div class="layers">{each}</div>'
 
 
