@@ -29,7 +29,7 @@ function fit() {
   const strip = view.strip ? mapSize()[1] + 16 : 0;
   if (framed() && !frame.present) {  // a frame is as high as its page
     const scale = Math.min(Math.max($("scroll").clientWidth / width, readable(scene.small)), 1.15);
-    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND, TALLEST)}px`;
+    $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND + strip, TALLEST)}px`;
   } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + LEGEND + strip, .6 * innerHeight)}px`;
   if (strip) $("scroll").style.bottom = `${strip}px`;
   if (view.free) return apply();
