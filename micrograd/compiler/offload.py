@@ -80,7 +80,7 @@ class Store:
             moves += [(setattr, node, "_store", None)] * (self.shared is None)
         made = map(np.array if self.of_values else itemgetter(0), [now])
         moves.append((self.held.update, zip(("data",), made, strict=True)))
-        at_once(*moves, *_become(AwayValue if self.of_values else AwayNode, nodes))
+        at_once(*_become(AwayValue if self.of_values else AwayNode, nodes), *moves)  # who reads one now waits for us
 
     def _take_states(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
         state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})
@@ -97,7 +97,7 @@ class Store:
                 found[name] = known if isinstance(known, np.ndarray) else np.full(like.shape, known, like.dtype)
         moves: list[Any] = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
         moves.append((setattr, self, "states", list(map(weakref.ref, states))))
-        at_once((self.held.update, found), *moves, *_become(AwayState, states))
+        at_once((self.held.update, found), *_become(AwayState, states), *moves)
 
     def has(self, state: dict[Any, Any], states: list[Any]) -> bool:
         """True if an optimizer still has these states. It is asked again only after somebody looked at them."""

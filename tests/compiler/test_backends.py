@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import pytest
 from compile_helpers import NO_JAX
 
 import micrograd
-from micrograd import Value
+from micrograd import Value, einsum
+from micrograd.nn import Conv2d
 
 
 @NO_JAX
@@ -32,6 +34,21 @@ def test_without_jax_its_backend_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setattr("micrograd.compiler.backends.jax.find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match=r"pip install jax"):
         micrograd.compile(lambda x: x * x, backend="jax")(np.ones(3))
+
+
+@NO_JAX
+@pytest.mark.parametrize("f", [lambda a: a @ a, lambda a: einsum("ij,kj->ik", a, a), Conv2d(1, 2, 3, dtype=np.float32)])
+def test_float32_products_on_jax_are_as_precise_as_float32_unless_asked_otherwise(f: Any):
+    from jax import default_matmul_precision  # a GPU would round the operands to TF32, a TPU to bfloat16
+
+    def precisions() -> set[str]:
+        compiled = micrograd.compile(f, backend="jax")
+        compiled(np.ones((1, 1, 4, 4) if isinstance(f, Conv2d) else (4, 4), np.float32)).sum()
+        return set(re.findall(r"precision=(.*)", compiled.source))
+
+    assert precisions() == {"(Precision.HIGHEST, Precision.HIGHEST)"}
+    with default_matmul_precision("tensorfloat32"):
+        assert precisions() == {"(Precision.HIGH, Precision.HIGH)"}
 
 
 @NO_JAX
@@ -55,11 +72,13 @@ def test_two_processes_of_two_devices_compute_what_one_device_does():
     finally:
         for process in processes:
             process.kill()
+            process.communicate()
 
 
 ON_DEVICES = """
 import os, sys
 alone = len(sys.argv) == 1
+os.environ["JAX_PLATFORMS"] = "cpu"  # also where there is a GPU
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=" + ("4" if alone else "2")
 import jax
 if not alone:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import count
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -513,6 +514,28 @@ def numbers(model: Any, optimizer: Optimizer) -> list[Any]:
 
 def equal(a: list[Any], b: list[Any]) -> bool:
     return len(a) == len(b) and all(np.allclose(x, y, rtol=1e-10, atol=1e-13) for x, y in zip(a, b, strict=True))
+
+
+@each_kind
+def test_reader_between_any_two_moves_of_a_step_waits_for_the_whole(kind: str, monkeypatch: pytest.MonkeyPatch):
+    pair = Pair(kind)
+    pair.run(1)
+    p, state = pair.compiled.parameters()[0], pair.optimizers[0].state
+    shape, names = np.shape(p.data), {*state[p]}
+    readers, ours = [], get_ident()
+
+    def one_by_one(*calls: Any) -> None:
+        for call, *args in calls:
+            call(*args)
+            if get_ident() == ours:
+                readers.extend([pool.submit(lambda: np.shape(p.data)), pool.submit(lambda: {*state[p]})])
+                wait(readers, 0.01)
+
+    with ThreadPoolExecutor(64) as pool:
+        monkeypatch.setattr("micrograd.compiler.offload.at_once", one_by_one)
+        pair.step(X, Y)
+    assert all(reader.result() in (shape, names) for reader in readers)
+    assert bool(readers) == (kind in ("levels", "jax"))
 
 
 @each_kind

@@ -156,6 +156,15 @@ def test_subclass_gives_tensors_and_stays_itself_in_place_and_in_the_graph():
 
 TWO_THREE, LEAF = Tensor(np.ones((2, 3))), Tensor([1.0, 2.0], requires_grad=True)
 IN_A_STEP = "in a training step, write it inside no_grad(), change x.data, or use an optimizer"
+
+
+class Unreadable:
+    """What says itself why it cannot become an array."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise ValueError("not ready")
+
+
 NO_DEVICE = "there is no device here, and compile(f, backend='jax') runs on a GPU"
 MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "@": (lambda: TWO_THREE @ TWO_THREE, ValueError,
@@ -182,6 +191,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "ragged": (lambda: Tensor([[[1], [2]], [[3], [4, 5]]]), ValueError, "rows of different lengths: found 1 and 2"),
     "ragged with a number": (lambda: Tensor([[1, 2], 3]), ValueError,
                              "rows of different lengths: found 2 and a number"),
+    "array that cannot be read": (lambda: Tensor(Unreadable()), ValueError, "not ready"),  # type: ignore[arg-type]
     "ragged operand": (lambda: LEAF * [[1, 2], [3]], ValueError, "rows of different lengths: found 2 and 1"),
     "to": (lambda: LEAF.to("cuda"), AttributeError,  # type: ignore[operator]
            f"a Tensor has no attribute 'to': the word here is astype, for a dtype; {NO_DEVICE}"),
