@@ -123,6 +123,7 @@ def test_weights_and_answers_move_with_the_frame(network):
 def test_gradients_are_shown_in_place_of_weights_where_they_are_chosen(network):
     bars = "all('.bars path').map(e => e.getAttribute('d')).join('')"
     before = network.get(bars)
+    assert network.get("all('#lines option').map(e => e.textContent)") == ["weights", "gradients", "changes"]
     network.run("query('#kind').value = 'gradients'; query('#kind').dispatchEvent(new Event('change'))")
     assert network.get(bars) != before
     network.run("query('#kind').focus()")

@@ -147,6 +147,13 @@ def test_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
 # ------------------------------------------------------------------------------------------------ a picture
 
 
+def test_network_whose_weights_are_all_0_is_drawn_with_lines_of_0():
+    model = MLP(2, [1])
+    for p in model.parameters():
+        p.data = 0.0
+    assert 'class="w zero"' in viz.draw_network(model, POINTS).svg
+
+
 def test_network_is_saved_as_a_png_of_its_lines_and_circles(tmp_path):
     drawn = viz.draw_network(MLP(2, [3, 1]), POINTS)
     assert "var(" not in drawn.svg, "rasterisers lack variables of style sheets"

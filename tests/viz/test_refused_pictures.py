@@ -92,6 +92,8 @@ TRAININGS = [
     (lambda _: movie(resolution=1), ValueError, "resolution is 1"),
     (lambda _: movie(levels=(1, 0, -1)), ValueError, "levels are"),
     (lambda _: movie().page(), ValueError, "call its frame"),
+    (lambda _: viz.movie(MLP(1, [1]), [], []), ValueError, "y holds nan or inf, or nothing"),
+    (lambda _: viz.movie(MLP(1, [1]), [[0.0]], [np.inf]), ValueError, "y holds nan or inf, or nothing"),
     (lambda _: movie(model=lambda point: "high").frame(1.0), TypeError, "the model returned 'high'"),
     (lambda at: filmed().gif(at / "a.gif", seconds=-1.0), ValueError, "both must be above 0"),
     (lambda at: filmed().gif(at / "a.gif", width=float("nan")), ValueError, "both must be above 0"),

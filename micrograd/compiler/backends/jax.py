@@ -2,8 +2,8 @@
 
 It interprets the steps once, on JAX's own tracers, and JAX compiles what it sees. The gradients are steps like any
 other, so they are ours. float64 stays float64: 64-bit types are switched on around the call alone. A product of
-matrices in float32 is precise to float32, where JAX by itself rounds to TF32 on a GPU and to bfloat16 on a TPU, which
-keep three digits. Who wants these calls inside `jax.default_matmul_precision("tensorfloat32")`.
+float32 matrices is precise to float32. By default, JAX rounds the operands to TF32 on a GPU and to bfloat16 on a TPU,
+which keep three digits, and it still does so inside `with jax.default_matmul_precision("tensorfloat32")`.
 
 Arrays do not change in JAX: what fills an array in NumPy has its pure form here.
 """
