@@ -111,6 +111,8 @@ def test_engine_alone_runs(program: str, monkeypatch: pytest.MonkeyPatch):
     spec = spec_from_file_location(
         "engine_alone", micrograd.engine.__file__, submodule_search_locations=[*micrograd.engine.__path__]
     )
+    for name in [name for name in sys.modules if name.partition(".")[0] == "micrograd"]:
+        monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "engine_alone", engine := module_from_spec(spec))
     spec.loader.exec_module(engine)
     try:
