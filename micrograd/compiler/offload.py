@@ -80,7 +80,7 @@ class Store:
             moves += [(setattr, node, "_store", None)] * (self.shared is None)
         made = map(np.array if self.of_values else itemgetter(0), [now])
         moves.append((self.held.update, zip(("data",), made, strict=True)))
-        at_once(*_become(AwayValue if self.of_values else AwayNode, nodes), *moves)  # who reads one now waits for us
+        at_once(*_become(AwayValue if self.of_values else AwayNode, nodes), *moves)  # a thread that reads one now waits
 
     def _take_states(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
         state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})

@@ -1,11 +1,9 @@
 """The JAX back end: a program of arrays, run by XLA on what JAX finds: a CPU, GPU or TPU.
 
 It interprets the steps once, on JAX's own tracers, and JAX compiles what it sees. The gradients are steps like any
-other, so they are ours. float64 stays float64: 64-bit types are switched on around the call alone. A product of
-float32 matrices is precise to float32. By default, JAX rounds the operands to TF32 on a GPU and to bfloat16 on a TPU,
-which keep three digits, and it still does so inside `with jax.default_matmul_precision("tensorfloat32")`.
-
-Arrays do not change in JAX: what fills an array in NumPy has its pure form here.
+other, so they are ours. float64 stays float64: 64-bit types are switched on around the call alone. A float32 product
+is precise to float32, though JAX by default rounds its operands to three digits on a GPU or TPU. Arrays do not change
+in JAX: what fills an array in NumPy has its pure form here.
 """
 
 from __future__ import annotations
