@@ -1,6 +1,6 @@
 """What the pages show of the package and its settings: `python docs/refresh.py` writes it again; tests compare.
 
-The drawings of a neuron; the tables of line budgets and of floors, whose source is `tests/test_layering.py`; and, once
+The drawings of a neuron; the tables of budgets and of floors, whose source is `tests/test_layering.py`; and, once
 pyproject.toml says where the site is published, links to its live pages.
 """
 
@@ -15,7 +15,7 @@ from micrograd.viz import animate
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))
-TABLE = re.compile(r"(?<=lines of code, at most \|\n)(\|[-|]+\|\n)(\|.*\n)+")  # its head stays
+TABLE = re.compile(r"(of code, (?:at most|about) \|\n\|[-|]+\|\n)(\|.*\n)+")  # its head stays
 DOOR = re.compile(r"(?<=^## Try it\n\n)(\[Run the example\].*?\n\n)?", re.DOTALL | re.MULTILINE)
 
 
@@ -49,16 +49,21 @@ def budgets() -> str:
 
 
 def floors() -> str:
-    """A row for each floor: what it adds, its budget, and the sum of the budgets up to it."""
-    from test_layering import FLOORS, ONE_PAGE, ROOMS
+    """A row for each floor: what it adds, its lines of code, and those of it and the floors below."""
+    from test_layering import FLOORS, ONE_PAGE, lines_of
 
     page = "numbers that remember, `backward()`, neurons: the whole idea"
     rows, total = [f"| [one page](demos/one_page.py) | {page} | | {ONE_PAGE} |\n"], 0
     for name, door, rooms, adds in FLOORS:
-        if lines := sum(budget for room, (_, budget) in ROOMS.items() if room in rooms):
+        if lines := lines_of(rooms):
             total += lines
-            rows.append(f"| [{name}]({door}) | {adds} | {lines:,} | {total:,} |\n")
+            rows.append(f"| [{name}]({door}) | {adds} | {about(lines)} | {about(total)} |\n")
     return "".join(rows)
+
+
+def about(lines: int) -> str:
+    """A number of lines, rounded to two digits, so that the table stays right while a line comes or goes."""
+    return f"{float(f'{lines:.1e}'):,.0f}"
 
 
 if __name__ == "__main__":
