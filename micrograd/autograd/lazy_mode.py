@@ -18,11 +18,12 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 import numpy as np
 
-from ..engine.modes import Mode, enable_grad, intercept, interceptor, is_grad_enabled, no_grad
+from ..engine.modes import Intercepting, Interceptor, enable_grad, interceptor, is_grad_enabled, no_grad, on_change
+from ..engine.node import SLOTS
 from ..engine.rows import Row
-from ..engine.value import SLOTS, Value
+from ..engine.value import Value
 from ..engine.walk import lock
-from ..scalars.kinds import before_change, is_node, is_tracing, node_of
+from ..scalars.kinds import is_node, is_tracing, node_of
 from ..tensor.node import lifted, may_meet
 from ..tensor.tensor import Tensor
 
@@ -63,8 +64,19 @@ class LazyTensor(_Later, Tensor):
     __slots__ = ()
 
 
+class Deferring(Interceptor):
+    """Defers ops."""
+
+    def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
+        """Record what to compute instead of computing it; plain arrays among the operands are copied."""
+        return _defer(row, operands)
+
+
+DEFERRING = Deferring()
+
+
 def _defer(row: Row, operands: Sequence[Any]) -> Any:
-    """Record what to compute instead of computing it; plain arrays among the operands are copied."""
+    """A pending node."""
     operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
     kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
     if kind is LazyTensor:  # now, since the transform may be over when it is computed
@@ -108,7 +120,7 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-before_change.append(_compute_readers)
+on_change.append(_compute_readers)
 
 
 def realize(node: Any) -> Any:
@@ -148,7 +160,8 @@ def _compute(node: Any) -> None:
             node._view = made._view
             node._node.storage.share(node)
     for name in () if isinstance(made, Tensor) else SLOTS:
-        object.__setattr__(node, name, getattr(made, name))
+        if hasattr(made, name):  # a constant leaves some empty
+            object.__setattr__(node, name, getattr(made, name))
     readers = vars(node).pop("_readers", {})
     del node._todo
     node.__class__ = type(made)
@@ -158,7 +171,7 @@ def _compute(node: Any) -> None:
         node_of(node)._made_by = (*mark[:-1], tuple(map(node_of, mark[-1])))
 
 
-class lazy(Mode):
+class lazy(Intercepting):
     """Context manager and decorator that defers computation until `.data` or `realize` asks for a number.
 
     Use it to build a graph whose results are perhaps not needed, or to look at a graph before it is computed.
@@ -176,11 +189,10 @@ class lazy(Mode):
     6.0
     """
 
-    variable = intercept
     value: Any = property(  # a trace computes nothing anyway
-        lambda self: interceptor() if is_tracing() else _defer, doc="The function that runs instead of each op."
+        lambda self: interceptor() if is_tracing() else DEFERRING, doc="The function that runs instead of each op."
     )
 
 
-class _eager(Mode):
-    variable, value = intercept, None
+class _eager(Intercepting):
+    value = None

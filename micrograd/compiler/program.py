@@ -8,10 +8,10 @@ whose row belongs to the program:
 >>> square = compile(lambda x: x * x)
 >>> loss = square(x)
 
-`loss._x` are the nodes that it is differentiated by. `loss._y` describes the call: its gradients, or what is needed to
+`loss._b` are the nodes that it is differentiated by. `loss._x` describes the call: its gradients, or what is needed to
 compute them.
 
->>> loss._x == (x,), loss._y[0].grads
+>>> loss._b == (x,), loss._x[0].grads
 (True, [6.0])
 >>> loss.backward()  # the fast path: no walk, the gradients are added as they are
 >>> x.grad
@@ -31,13 +31,13 @@ from typing import Any
 from ..autograd.transforms import copied
 from ..common.collector import without_collector
 from ..common.trees import leaves, tree_map
-from ..engine.modes import interceptor, modes_on
+from ..engine.modes import before_change, interceptor, modes_on, on_change
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
 from ..engine.walk import lock
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
-from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.kinds import node_of
 from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
@@ -213,8 +213,8 @@ class TrainingProgram(OnDevice):
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def _run(self, args: tuple[Any, ...]) -> Any:
-        if before_change:  # lazy mode is in use
-            changing(*map(node_of, self.trained))
+        if on_change:  # lazy mode is in use
+            before_change(*map(node_of, self.trained))
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -418,9 +418,9 @@ class ProgramRow(Many):
     def __init__(self, name: str):
         super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
-    def run_compiled(self, node: Any) -> bool:
+    def whole_pass(self, node: Any) -> bool:
         """Do a whole pass without a walk, if all operands are plain leaves: add the call's gradients to `.grad`."""
-        call = node._y[0]
+        call = node._x[0]
         operands = call.operands
         if not call.program.built.fused or (modes_on and (is_anomaly_enabled() or interceptor())):
             return False

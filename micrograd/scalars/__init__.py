@@ -6,7 +6,6 @@ rows       rows with any number of operands
 kinds      what is a node; what a mode replaces, or refuses to read
 modes      set_grad_enabled; modes as decorators of generators and coroutines
 methods    x.exp(), x.maximum(y), comparisons, ...: what Value and Tensor have in common
-closures   ops that users write, with `_backward`, a closure
 hooks      register_hook
 anomaly    detect_anomaly
 release    what `retain_graph=False` makes of a graph
@@ -18,8 +17,8 @@ value      what else a Value can do, attached to it
 """
 
 from . import anomaly as anomaly
-from . import closures as closures
 from . import hooks as hooks
 from . import methods as methods
+from . import modes as modes
 from . import turns as turns
 from . import value as value

@@ -21,14 +21,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..engine.modes import is_grad_enabled, modes_on
+from ..engine.by_hand import Closure
+from ..engine.modes import interceptor, is_grad_enabled, modes_on
 from ..engine.rows import LEAF, Row
 from ..engine.walk import lock
 from ..scalars import ops, roots
 from ..scalars.grad_fn import GradFn
 from ..scalars.hooks import RemovableHandle
-from ..scalars.kinds import is_tracing, read_data, setting, traced, watched
-from ..scalars.rows import Closure, nothing
+from ..scalars.kinds import is_tracing, read_data, traced, watched
+from ..scalars.rows import nothing
 from . import arrays
 from .arrays import plain_index, real_dtype
 from .node import Array, ArrayNode, array_of, changing_node, fits, handle, new_node, operand, order, record, write
@@ -178,7 +179,8 @@ class Handle:
         Raises:
             RuntimeError: the dtype is not a float, or self is not a leaf.
         """
-        setting(self)
+        if modes_on and (mode := interceptor()):
+            mode.freeze(self)
         _check_float(self.dtype, wanted)
         node = self._node
         if wanted == (node._row is not None):
@@ -223,7 +225,7 @@ class Handle:
         array([ 2., 40.])
         """
         node = traced(self)._node if modes_on else self._node
-        compiled = getattr(node._row, "run_compiled", None)
+        compiled = getattr(node._row, "whole_pass", None)
         plain = gradient is None and not retain_graph and not create_graph and inputs is None
         if not (plain and compiled and compiled(node)):
             roots.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
