@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from ..engine.locks import holding
 from ..engine.rows import LEAF
 from ..engine.value import Node, Value
 from ..engine.walk import lock
@@ -176,11 +177,13 @@ class Numbers:
         numbers = [x._data for x in self.nodes]
         self.alike, self.last = (self.alike + 1 if numbers == self.last else 0), numbers
         if self.alike > PATIENCE:
-            with lock:
-                self.alike = 0
-                if all(map(_is_leaf, self.nodes)) and all(x.requires_grad for x in self.own):
-                    self.store.fetch({}, {}, self.nodes)
+            holding(lock, self._fetch)
         return (self.store.held.get("data", numbers),)
+
+    def _fetch(self) -> None:
+        self.alike = 0
+        if all(map(_is_leaf, self.nodes)) and all(x.requires_grad for x in self.own):
+            self.store.fetch({}, {}, self.nodes)
 
     def are_away(self) -> bool:
         """True if nobody has looked at one of the nodes since: the program's own are leaves, and not frozen."""
@@ -207,20 +210,23 @@ def _become(kind: type, them: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 def home(x: Any) -> Any:
     """x with its content; it was away."""
-    with lock:
-        if isinstance(x, AwayState):
-            x.store.bring_states()
-        elif isinstance(x, AwayStates):
-            object.__setattr__(x, "__class__", State)
-            del x.store
-        elif isinstance(x, Away):
-            try:
-                store = _slot.__get__(x)
-            except AttributeError:  # an op is making it, and read the class of an operand that a step just took away
-                object.__setattr__(x, "__class__", type(x).__mro__[2])
-            else:
-                store.bring_data()
+    holding(lock, _bring_home, x)
     return x
+
+
+def _bring_home(x: Any) -> None:
+    if isinstance(x, AwayState):
+        x.store.bring_states()
+    elif isinstance(x, AwayStates):
+        object.__setattr__(x, "__class__", State)
+        del x.store
+    elif isinstance(x, Away):
+        try:
+            store = _slot.__get__(x)
+        except AttributeError:  # an op is making it, and read the class of an operand that a step just took away
+            object.__setattr__(x, "__class__", type(x).__mro__[2])
+        else:
+            store.bring_data()
 
 
 def at_hand(node: Any) -> Any:

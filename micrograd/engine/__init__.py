@@ -71,7 +71,7 @@ That is the heart. It is complete by itself, and everything else of the library 
                                     methods set on `Value` and `Node`: `sinh`, `show`, `register_hook`, words of other
                                     libraries. `micrograd/__init__.py`, which is above, attaches those of `scalars/`
 
-Read `value` first, then `rows`, `ops` and `walk`; `floats` and `modes` when they are met.
+Read `value` first, then `rows`, `ops` and `walk`; `floats`, `locks` and `modes` when they are met.
 """
 
 from .value import Value as Value

@@ -9,9 +9,9 @@ object that belongs to this pass alone: the node was found, and nothing was sent
 `_sum` is None, in a constant or a node that was left out, nothing is sent. What an earlier pass left in the slot does
 no harm, so after an error or a Ctrl-C only `.grad` has to be undone.
 
-Passes take turns, by a lock. One that user code starts inside another, in a hook or a closure, puts back the sums that
-it found. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the rounding, depends only
-on the program.
+The passes of threads take turns, by a lock. A pass that user code starts inside another, in a hook or a closure, puts
+back the sums that it found. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the
+rounding, depends only on the program.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
+from .locks import holding
 from .ops import mul, passed
 from .rows import LEAF
 
@@ -29,7 +30,6 @@ Receiver = Callable[[Any, Any], Any]  # a function of a node and its complete gr
 watchers: list[Receiver] = []  # each returns the gradient, or another in its place; one that is false is left out
 running: list[object] = []  # the marks of the passes under way: several if user code starts one inside another
 lock: threading.RLock = threading.RLock()
-turn: Any = lock  # what a pass holds while it runs; `scalars/turns.py` replaces it by one that does not wait forever
 
 
 def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:
@@ -133,28 +133,32 @@ def run(roots: Nodes, seeds: Nodes, create_graph: bool = False, receive: Any = N
     `receive(node, gradient)` is called in place of writing to `.grad`; where it returns True, the node sends nothing.
     `leave_out(order, mark)` is called before anything is sent, and may set `_sum` of nodes to None.
     """
+    return holding(lock, _run, roots, seeds, create_graph, receive, leave_out)
+
+
+def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out: Any) -> Nodes:
+    """The pass, while no other thread runs one."""
     mark, order, sums_before, grads_before = object(), [], [], []
-    with turn:
-        depth = len(running)
-        try:
-            running.append(mark)
-            search(roots, mark, order, sums_before)
-            if leave_out:
-                leave_out(order, mark)
-            for root, seed in zip(roots, seeds, strict=False):
-                if (total := root._sum) is not None:
-                    root._sum = seed if total is mark else root._plus(total, seed)
-            propagate(order, mark, create_graph, receive, grads_before)
-            return order
-        except BaseException:
-            for node, grad in zip(reversed(order), grads_before, strict=False):
-                node._gradient = grad
-            raise
-        finally:
-            del running[depth:]
-            if running or create_graph or not (roots and roots[0]._is_number):  # a number does no harm in `_sum`
-                for node, was in zip(order, sums_before or repeat(None), strict=False):
-                    node._sum = was
+    depth = len(running)
+    try:
+        running.append(mark)
+        search(roots, mark, order, sums_before)
+        if leave_out:
+            leave_out(order, mark)
+        for root, seed in zip(roots, seeds, strict=False):
+            if (total := root._sum) is not None:
+                root._sum = seed if total is mark else root._plus(total, seed)
+        propagate(order, mark, create_graph, receive, grads_before)
+        return order
+    except BaseException:
+        for node, grad in zip(reversed(order), grads_before, strict=False):
+            node._gradient = grad
+        raise
+    finally:
+        del running[depth:]
+        if running or create_graph or not (roots and roots[0]._is_number):  # a number does no harm in `_sum`
+            for node, was in zip(order, sums_before or repeat(None), strict=False):
+                node._sum = was
 
 
 def grad(outputs: Nodes, inputs: Nodes, create_graph: bool = False) -> list[Any]:

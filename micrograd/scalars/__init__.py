@@ -10,7 +10,6 @@ closures   ops that users write, with `_backward`, a closure
 hooks      register_hook
 anomaly    detect_anomaly
 release    what `retain_graph=False` makes of a graph
-turns      a pass that waits for another thread's in vain raises
 grad_fn    the graph through PyTorch's interface
 passes     the order of a graph; a pass to given inputs
 roots      backward and grad, from several roots, to given inputs, checked
@@ -21,5 +20,4 @@ from . import anomaly as anomaly
 from . import closures as closures
 from . import hooks as hooks
 from . import methods as methods
-from . import turns as turns
 from . import value as value

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..engine.locks import holding
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.rows import LEAF, Row
 from ..engine.walk import lock
@@ -31,7 +32,20 @@ from ..scalars.kinds import is_tracing, read_data, setting, traced, watched
 from ..scalars.rows import Closure, nothing
 from . import arrays
 from .arrays import plain_index, real_dtype
-from .node import Array, ArrayNode, array_of, changing_node, fits, handle, new_node, operand, order, record, write
+from .node import (
+    Array,
+    ArrayNode,
+    Storage,
+    array_of,
+    changing_node,
+    fits,
+    handle,
+    new_node,
+    operand,
+    order,
+    record,
+    write,
+)
 
 
 def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
@@ -122,11 +136,7 @@ class Handle:
         node = changing_node(self)
         storage = node._store
         if storage is not None and storage.users:
-            with lock:  # another thread's step may be writing to the array
-                if storage.views:
-                    storage.hand_out(node._data)
-                elif node._store is storage:
-                    node._data, node._store = node._data.copy(order="K"), None
+            holding(lock, _hand_out, node, storage)  # another thread's step may be writing to the array
         return node._data
 
     @data.setter
@@ -418,6 +428,14 @@ class Handle:
 
 for _name, _row in {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": ops.div, "pow": ops.pow}.items():
     setattr(Handle, f"__i{_name}__", lambda self, other, row=_row: write(self, row, other))
+
+
+def _hand_out(node: ArrayNode, storage: Storage) -> None:
+    """Let the user write to the node's array, which a graph has saved."""
+    if storage.views:
+        storage.hand_out(node._data)
+    elif node._store is storage:
+        node._data, node._store = node._data.copy(order="K"), None
 
 
 def _check_float(dtype: np.dtype[Any], requires_grad: bool) -> None:
