@@ -37,7 +37,7 @@ from .build import Out, no_loss
 from .checked import Checked, checked_call, checked_step, way
 from .inputs import TEXT, untraced
 from .lowered import Lowered
-from .offload import AwayValue
+from .offload import AwayValue, may_be_used
 from .program import Program, program_for
 from .stale import same_objects
 from .traced_nodes import is_users
@@ -466,14 +466,15 @@ class TrainingStep(Compiled):
     """A training step: the program updates the parameters too, by the optimizer's rule.
 
     Where it cannot (`reduce=`, an optimizer of a class that is not ours, parameters that share memory, hooks,
-    `detect_anomaly`), the optimizer takes its own step after the program of the loss and its gradients.
+    `detect_anomaly`), and on a free-threaded interpreter, the optimizer takes its own step after the program of the
+    loss and its gradients.
     """
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         super().__init__(fn, origin, settings, plain)
         self.loss: Compiled = Compiled(fn, origin, {**settings, "update": None})
         self.optimizer: Any = settings["update"]
-        self.by_rule: bool = _has_rule(self.optimizer) and not settings["batch"]
+        self.by_rule: bool = _has_rule(self.optimizer) and not settings["batch"] and may_be_used()
         self._steps_separately = not self.by_rule
 
     def __call__(self, *args: Any, **named: Any) -> Any:

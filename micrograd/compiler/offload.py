@@ -6,6 +6,9 @@ in a `Store`, and the nodes become `Away`: reading or writing one makes the stor
 is an ordinary node, until the next step fetches it. The dicts in `optimizer.state` do the same. A program that updates
 nothing fetches the numbers that it reads when some calls have found the same ones (`Numbers`).
 
+Other threads see a node before such a change or after it, because of the interpreter lock. On a free-threaded
+interpreter, which has none, all numbers stay in their nodes (`may_be_used`).
+
 >>> nodes = [Value(1.0), Value(2.0)]
 >>> store = Store(nodes)
 >>> store.fetch({}, {}, nodes)  # there are no states
@@ -17,6 +20,7 @@ False
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -32,6 +36,11 @@ from .lowered import at_once
 
 _slot: Any = Node._data  # what `Away._data` hides
 PATIENCE = 16  # so many calls read the numbers for as long as it takes to fetch them and to bring them home
+
+
+def may_be_used() -> bool:
+    """True if no other thread can come between the calls of `at_once`: this interpreter has its lock."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Store:
@@ -176,7 +185,7 @@ class Numbers:
             return (held,)
         numbers = [x._data for x in self.nodes]
         self.alike, self.last = (self.alike + 1 if numbers == self.last else 0), numbers
-        if self.alike > PATIENCE:
+        if self.alike > PATIENCE and may_be_used():
             holding(lock, self._fetch)
         return (self.store.held.get("data", numbers),)
 
