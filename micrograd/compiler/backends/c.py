@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.locks import holding
-from ..lowered import BY_COLUMNS, Lowered, Symbol, reader
+from ..lowered import BY_COLUMNS, Lowered, Symbol, holding, reader
 from .libraries import cached, compiled, compiler
 from .loops import Loops, unlooped
 from .wording import C
