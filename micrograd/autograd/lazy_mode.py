@@ -12,12 +12,13 @@ that it returns. (A write to an array that was taken before the op was recorded 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 import numpy as np
 
+from ..engine.locks import holding
 from ..engine.modes import Intercepting, Interceptor, enable_grad, interceptor, is_grad_enabled, no_grad, on_change
 from ..engine.node import SLOTS
 from ..engine.rows import Row
@@ -83,9 +84,7 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
         operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
     out: Any = object.__new__(kind)
     out._todo = row, operands, is_grad_enabled()
-    with lock:
-        for x in filter(is_node, operands):
-            _reads(out, x)
+    holding(lock, _reads, out, filter(is_node, operands))
     return out
 
 
@@ -93,10 +92,11 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
 _readers: WeakKeyDictionary[Any, WeakValueDictionary[int, Any]] = WeakKeyDictionary()
 
 
-def _reads(pending: Any, x: Any) -> None:
-    """Note that a pending node reads x."""
-    place, key = (vars(x), "_readers") if isinstance(x, _Later) else (_readers, _memory(node_of(x)))
-    place.setdefault(key, WeakValueDictionary())[id(pending)] = pending
+def _reads(pending: Any, operands: Iterable[Any]) -> None:
+    """Note that a pending node reads these nodes."""
+    for x in operands:
+        place, key = (vars(x), "_readers") if isinstance(x, _Later) else (_readers, _memory(node_of(x)))
+        place.setdefault(key, WeakValueDictionary())[id(pending)] = pending
 
 
 def _memory(node: Any) -> Any:
@@ -106,14 +106,17 @@ def _memory(node: Any) -> Any:
 def _compute_readers(*nodes: Any) -> None:
     """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for."""
     if _readers:
-        with lock:
-            for memory in map(_memory, nodes):
-                for reader in [*_readers.get(memory, {}).values()]:
-                    try:
-                        realize(reader)
-                    except Exception as error:
-                        reader._todo = _raise, (error,), True
-                _readers.pop(memory, None)
+        holding(lock, _compute_readers_of, map(_memory, nodes))
+
+
+def _compute_readers_of(memories: Iterable[Any]) -> None:
+    for memory in memories:
+        for reader in [*_readers.get(memory, {}).values()]:
+            try:
+                realize(reader)
+            except Exception as error:
+                reader._todo = _raise, (error,), True
+        _readers.pop(memory, None)
 
 
 def _raise(error: Exception) -> None:
@@ -137,8 +140,13 @@ def realize(node: Any) -> Any:
     >>> realize(b)
     Value(data=6.0, grad=0)
     """
+    holding(lock, _realize, node)
+    return node
+
+
+def _realize(node: Any) -> None:
     path = [node]
-    with lock, _eager():
+    with _eager():
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
@@ -146,7 +154,6 @@ def realize(node: Any) -> Any:
                 path += needed
             else:
                 _compute(path.pop())
-    return node
 
 
 def _compute(node: Any) -> None:
@@ -166,7 +173,7 @@ def _compute(node: Any) -> None:
     del node._todo
     node.__class__ = type(made)
     for reader in [*readers.values()]:
-        _reads(reader, node)
+        _reads(reader, [node])
     if (mark := vars(node).pop("_made_by", None)) and node_of(node)._row:  # a module's; see `nn.module`
         node_of(node)._made_by = (*mark[:-1], tuple(map(node_of, mark[-1])))
 

@@ -31,6 +31,7 @@ from typing import Any
 from ..autograd.transforms import copied
 from ..common.collector import without_collector
 from ..common.trees import leaves, tree_map
+from ..engine.locks import holding
 from ..engine.modes import before_change, interceptor, modes_on, on_change
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
@@ -171,8 +172,7 @@ class OnDevice(Program):
     """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        with lock:
-            return self._run(args)
+        return holding(lock, self._run, args)
 
 
 class TrainingProgram(OnDevice):
@@ -206,8 +206,7 @@ class TrainingProgram(OnDevice):
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
         if store and self.built.remembered and not (store.states and store.has(self.update.state, self.states)):
-            with lock:
-                store.bring_states()  # other states: what is not identical was compared, and so brought home
+            holding(lock, store.bring_states)  # other states: what is not identical was compared, and so brought home
             if counts_differ(self.update, self.trained) > self.built.apart:
                 return False
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
@@ -299,7 +298,20 @@ class ProgramCall:
         """The gradients of the operands."""
         return self.found if self.found.__class__ is list else self.found.tolist()
 
-    def commit(self, before: list[Any]) -> None:
+    def commit(self) -> bool:
+        """Add the gradients to the operands' `.grad`, all or none; False if one of them is no plain leaf."""
+        before = self.program.gradients_before(self.operands)
+        if len(before) < len(self.operands):
+            return False
+        try:
+            self._add(before)
+        except BaseException:
+            for p, grad in zip(self.operands, before, strict=True):
+                p._gradient = grad
+            raise
+        return True
+
+    def _add(self, before: list[Any]) -> None:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
         total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
@@ -428,16 +440,8 @@ class ProgramRow(Many):
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
-        with lock:
-            before = call.program.gradients_before(operands)
-            if len(before) < len(operands):
-                return False
-            try:
-                call.commit(before)
-            except BaseException:
-                for p, grad in zip(operands, before, strict=True):
-                    p._gradient = grad
-                raise
+        if not holding(lock, call.commit):
+            return False
         if node._is_number:
             node._gradient = 1.0
         else:

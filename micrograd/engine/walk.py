@@ -10,9 +10,9 @@ which is -0.0, as an object of this pass alone. A node with the mark was found, 
 first part may simply be added, since x + -0.0 is x, whatever x is. What a pass leaves in the slot does no harm, so
 after an error or a Ctrl-C only `.grad` has to be put back.
 
-Passes take turns, by a lock. One that user code starts inside another, in a hook or a closure, puts back the sums that
-it found. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the rounding, depends only
-on the program.
+The passes of threads take turns, by a lock. A pass that user code starts inside another, in a hook or a closure, puts
+back the sums that it found. Nothing recurses, so deep graphs do not overflow the stack. The order, and with it the
+rounding, depends only on the program.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from contextlib import nullcontext
 from itertools import repeat
 from typing import Any
 
+from .locks import holding
 from .modes import enable_grad
 from .node import MANY
 from .rows import send
@@ -32,7 +33,6 @@ Receiver = Callable[[Any, Any], Any]  # a function of a node and its complete gr
 watchers: list[Receiver] = []  # each returns the gradient, possibly replaced; a watcher that is false is skipped
 running: list[object] = []  # the marks of the passes under way: several if user code starts one inside another
 lock: threading.RLock = threading.RLock()
-turn: Any = lock  # what a pass holds while it runs; `scalars/turns.py` replaces it by one that does not wait forever
 
 
 def run(roots: Nodes, seeds: Nodes, create_graph: bool = False, receive: Any = None, leave_out: Any = None) -> Nodes:
@@ -41,35 +41,39 @@ def run(roots: Nodes, seeds: Nodes, create_graph: bool = False, receive: Any = N
     `receive(node, gradient)` is called in place of writing to `.grad`; where it returns True, the node sends nothing.
     `leave_out(order, mark)` is called before anything is sent, and may set `_sum` of nodes to None.
     """
+    return holding(lock, _run, roots, seeds, create_graph, receive, leave_out)
+
+
+def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out: Any) -> Nodes:
+    """The pass, while no other thread runs one."""
     mark = float("-0.0")
     order, sums_before, grads_before = [], [], []
     of_numbers = bool(roots) and roots[0]._is_number
-    with turn:
-        depth = len(running)
-        try:
-            running.append(mark)
-            search(roots, mark, order, sums_before)
-            if leave_out:
-                leave_out(order, mark)
-            for root, seed in zip(roots, seeds, strict=False):
-                if (total := root._sum) is not None:
-                    root._sum = seed if total is mark else root._plus(total, seed)
-            if of_numbers and not (create_graph or receive or any(watchers)):
-                propagate(order, mark, grads_before)
-            else:
-                with enable_grad() if create_graph else nullcontext():
-                    propagate_any(order, mark, create_graph, receive, grads_before)
-            return order
-        except BaseException:
-            for node, grad in zip(reversed(order), grads_before, strict=False):
-                node._gradient = grad
-            raise
-        finally:
-            del running[depth:]
-            # a number may stay in `_sum`: the next pass overwrites it. A node or an array would keep its memory
-            if running or create_graph or leave_out or not of_numbers:
-                for node, before in zip(order, sums_before or repeat(0.0), strict=False):
-                    node._sum = before
+    depth = len(running)
+    try:
+        running.append(mark)
+        search(roots, mark, order, sums_before)
+        if leave_out:
+            leave_out(order, mark)
+        for root, seed in zip(roots, seeds, strict=False):
+            if (total := root._sum) is not None:
+                root._sum = seed if total is mark else root._plus(total, seed)
+        if of_numbers and not (create_graph or receive or any(watchers)):
+            propagate(order, mark, grads_before)
+        else:
+            with enable_grad() if create_graph else nullcontext():
+                propagate_any(order, mark, create_graph, receive, grads_before)
+        return order
+    except BaseException:
+        for node, grad in zip(reversed(order), grads_before, strict=False):
+            node._gradient = grad
+        raise
+    finally:
+        del running[depth:]
+        # a number may stay in `_sum`: the next pass overwrites it. A node or an array would keep its memory
+        if running or create_graph or leave_out or not of_numbers:
+            for node, before in zip(order, sums_before or repeat(0.0), strict=False):
+                node._sum = before
 
 
 def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:

@@ -9,7 +9,6 @@ methods    x.exp(), x.maximum(y), comparisons, ...: what Value and Tensor have i
 hooks      register_hook
 anomaly    detect_anomaly
 release    what `retain_graph=False` makes of a graph
-turns      a pass that waits for another thread's in vain raises
 grad_fn    the graph through PyTorch's interface
 passes     the order of a graph; a pass to given inputs
 roots      backward and grad, from several roots, to given inputs, checked
@@ -20,5 +19,4 @@ from . import anomaly as anomaly
 from . import hooks as hooks
 from . import methods as methods
 from . import modes as modes
-from . import turns as turns
 from . import value as value
