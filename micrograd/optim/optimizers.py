@@ -63,6 +63,7 @@ class Optimizer(Settings):
     """
 
     lr: float
+    initial_lr: float  # what `lr` was before the first schedule
     weight_decay: float
 
     # The state of a parameter, by name: True if it has the parameter's shape, False if it is a count.
@@ -81,7 +82,7 @@ class Optimizer(Settings):
 
     def _check(self) -> None:
         """Validate the hyperparameters."""
-        for name in ("lr", "weight_decay", "momentum"):
+        for name in ("lr", "initial_lr", "weight_decay", "momentum"):
             if name in vars(self):
                 setattr(self, name, not_negative(getattr(self, name), name))
 
@@ -184,8 +185,9 @@ class Optimizer(Settings):
             ValueError: the state does not fit. The message lists every problem.
         """
         settings, remembered = parts_of(state)
-        if set(settings) != set(self._settings()):
-            raise ValueError(f"the state has settings {sorted(settings)}, this optimizer {sorted(self._settings())}")
+        theirs, ours = (sorted({*names} - {"initial_lr"}) for names in (settings, self._settings()))
+        if theirs != ours:
+            raise ValueError(f"the state has settings {theirs}, this optimizer {ours}")
         if len(remembered) != len(self.params):
             raise ValueError(f"the state is of {len(remembered)} parameters, and this optimizer has {len(self.params)}")
         trial = copy(self)
