@@ -326,13 +326,19 @@ class Handle:
         """
         return self.copy_(0)
 
-    # ---- plain results: comparisons are elementwise and return arrays; hash is by identity
+    # ---- plain results: comparisons, and logic of bools, are elementwise and return arrays; hash is by identity
 
     def __hash__(self) -> int:
         return id(self)
 
     __eq__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.eq)
     __ne__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.ne)
+    __and__ = __rand__ = comparison(operator.and_)
+    __or__ = __ror__ = comparison(operator.or_)
+    __xor__ = __rxor__ = comparison(operator.xor)
+
+    def __invert__(self) -> Any:
+        return ~read_data(self._node)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The index of the maximum.
