@@ -25,11 +25,21 @@ Total = Callable[[Any], Any] | None
 
 
 class State(dict[Any, Any]):
-    """What an optimizer remembers of one parameter, or the states of all; compiled training steps may store what is in
-    it elsewhere until it is read.
+    """What an optimizer remembers of one parameter; compiled training steps may store what is in it elsewhere until it
+    is read.
     """
 
     __slots__ = ("__weakref__", "store")
+
+
+class States(State):
+    """The states of all parameters. One that somebody took out begins again, empty."""
+
+    __slots__ = ()
+
+    def __missing__(self, p: Any) -> State:
+        self[p] = state = State()
+        return state
 
 
 class Optimizer(Settings):
@@ -76,7 +86,7 @@ class Optimizer(Settings):
         self._used: list[Any] = []  # the gradients that the last step used, which are sums if there is a `reduce=`
         self._copies: dict[Any, Any] = {}  # of the parameters' arrays, for a step that fails
         self.params: list[Any] = parameters_of(params, type(self).__name__)
-        self.state: dict[Any, dict[str, Any]] = State({p: State() for p in self.params})
+        self.state: dict[Any, dict[str, Any]] = States({p: State() for p in self.params})
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
 
@@ -196,7 +206,7 @@ class Optimizer(Settings):
         pairs = zip(self.params, remembered, strict=True)
         if problems := [f"parameter {i} {bad}" for i, (p, x) in enumerate(pairs) for bad in self._misfits(p, x)]:
             raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        trial.state = State(zip(self.params, map(State, deepcopy(list(remembered))), strict=True))
+        trial.state = States(zip(self.params, map(State, deepcopy(list(remembered))), strict=True))
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, found: Any) -> list[str]:
