@@ -30,6 +30,7 @@ NAMES = {
 NAMES = OF_MODULES | NAMES
 NAMES |= {name: f"micrograd.{name}" for name in ("dot", "outer", "matmul", "einsum", "split", "take_along_axis")}
 SYNONYMS = {"learning_rate": "lr", "rate": "lr", "act": "activation", "nonlinearity": "activation", "name": "label"}
+SYNONYMS |= {"min": "low", "a_min": "low", "max": "high", "a_max": "high"}
 KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis", "unbiased": "ddof", "correction": "ddof"}
 
 

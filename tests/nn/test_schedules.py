@@ -2,6 +2,7 @@
 
 import json
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ KINDS = {
     "lambda": ("LambdaLR", {"lr_lambda": lambda t: 1 / (1 + t)}),
 }
 X = Value(1.0)
+SEQUENTIAL: Any = SequentialLR  # for wrong arguments
 OURS = {kind.__name__: kind for kind in (StepLR, LinearLR, CosineAnnealingLR, LambdaLR, SequentialLR)}
 
 
@@ -148,13 +150,13 @@ def test_sequential_schedule_may_be_part_of_another():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda o: SequentialLR(o, [], []), ValueError, "0 schedules need one milestone fewer"),
-        (lambda o: SequentialLR(o, [StepLR(o, 1)], [3]), ValueError, r"1 schedules need one .* found \[3\]"),
-        (lambda o: SequentialLR(o, [StepLR(o, 1)] * 3, [3, 3]), ValueError, "which increase"),
-        (lambda o: SequentialLR(o, [StepLR(o, 1)] * 2, [0]), ValueError, "each milestone must be a whole number"),
-        (lambda o: SequentialLR(o, [StepLR], []), ValueError, "takes schedules of its own optimizer, found <class"),
-        (lambda o: SequentialLR(o, [StepLR(SGD([X], 0.5), 1)], []), ValueError, "of its own optimizer, found <micro"),
-        (lambda o: SequentialLR(o, [StepLR(o, 1)], milestone=[]), TypeError, "did you mean milestones?"),
+        (lambda o: SEQUENTIAL(o, [], []), ValueError, "0 schedules need one milestone fewer"),
+        (lambda o: SEQUENTIAL(o, [StepLR(o, 1)], [3]), ValueError, r"1 schedules need one .* found \[3\]"),
+        (lambda o: SEQUENTIAL(o, [StepLR(o, 1)] * 3, [3, 3]), ValueError, "which increase"),
+        (lambda o: SEQUENTIAL(o, [StepLR(o, 1)] * 2, [0]), ValueError, "each milestone must be a whole number"),
+        (lambda o: SEQUENTIAL(o, [StepLR], []), ValueError, "takes schedules of its own optimizer, found <class"),
+        (lambda o: SEQUENTIAL(o, [StepLR(SGD([X], 0.5), 1)], []), ValueError, "of its own optimizer, found <micro"),
+        (lambda o: SEQUENTIAL(o, [StepLR(o, 1)], milestone=[]), TypeError, "did you mean milestones?"),
     ],
 )
 def test_what_is_no_sequence_of_schedules_is_refused(make, error, message):
