@@ -70,7 +70,15 @@ class Node:
 
 class Value(Node, Elementwise):
     def __init__(
-        self, data: float, _children: Sequence[Any] = (), _op: str = "", label: str = "", *, requires_grad: bool = True
+        self,
+        data: float,
+        _children: Sequence[Any] = (),
+        _op: Any = "",
+        label: str = "",
+        *,
+        requires_grad: bool = True,
+        children: Sequence[Any] = (),
+        local_grads: Sequence[float] = (),
     ) -> None: ...
     @property
     def data(self) -> float: ...

@@ -1,6 +1,7 @@
 """Ops from outside, as in the classic: `out = Value(data, (a, b), "op")`, and `out._backward = f`, a user's closure.
 
-The row of such a node is a `Closure`. `node._backward` of another op is a closure too, made when somebody asks for it.
+The row of such a node is a `Closure`. In `out = Value(data, (a, b), (da, db))`, as in microgpt, the third argument has
+the local derivatives as numbers, and the row is a `LocalGrads`. `node._backward` of another op is a closure too, made when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any
 from ..common.words import checked
 from ..engine.modes import is_grad_enabled
 from ..engine.rows import LEAF
-from ..engine.value import Node, Value, checked_number, fill_slots
+from ..engine.value import Node, Value, checked_number, fill_slots, number
 from .kinds import attach
 from .modes import flags_of
 from .release import Released, released_error
-from .rows import Closure
+from .rows import Closure, LocalGrads
 
 
 @attach(Node)
@@ -25,8 +26,10 @@ class _Node:
     @property
     def _backward(self: Any) -> Callable[[], object]:
         """A closure that accumulates this node's gradient into its operands' `.grad`. Assign to it to replace it."""
-        if not self._row or isinstance(self._row, Closure):
-            return self._row.run if self._row else self._own_backward
+        if not self._row:
+            return self._own_backward
+        if run := getattr(self._row, "run", None):
+            return run
         then = self._as_now()  # since a closure that replaces this one may still call it
         return lambda: _accumulate(then, self._gradient)
 
@@ -66,12 +69,15 @@ class _Value:
     Args:
         data: a real number, which is stored as a float.
         _children, _op: the operands and the name of a hand-written op. Assign its backward as `out._backward = f`, a
-            function without arguments that adds to the operands' `.grad`.
+            function without arguments that adds to the operands' `.grad`. In place of the name, a tuple of numbers has
+            the derivative of the result by each operand, as in `Value(a.data * b.data, (a, b), (b.data, a.data))`.
         label: the name shown in drawings.
         requires_grad: False makes a constant, which receives no gradient.
+        children, local_grads: other names of `_children` and of the tuple.
 
     Raises:
-        TypeError: `data` is not a real number, or `_children` are not Values.
+        TypeError: `data` is not a real number, `_children` are not Values, or the derivatives are not real numbers.
+        ValueError: there is not one derivative for each operand.
 
     `.grad` is the integer 0 until a backward pass has reached the node, then a float (a Value under `create_graph`).
 
@@ -84,15 +90,26 @@ class _Value:
 
     @checked
     def __init__(
-        self, data: float, _children: Sequence[Any] = (), _op: str = "", label: str = "", *, requires_grad: bool = True
+        self,
+        data: float,
+        _children: Sequence[Any] = (),
+        _op: Any = "",
+        label: str = "",
+        *,
+        requires_grad: bool = True,
+        children: Sequence[Any] = (),
+        local_grads: Sequence[float] = (),
     ):
         node = fill_slots(self, checked_number(data), LEAF if requires_grad else None)
         if label:
             node.label = label
-        if not isinstance(_children, tuple) or _children:
-            node._row, children = None, _checked_operands(_children)
-            if requires_grad and is_grad_enabled() and any(n.requires_grad for n in children):
-                node._record(Closure(_op), children, None)
+        found, named = _children or children, _op is None or isinstance(_op, str)
+        local = local_grads if named else _op
+        if local or not isinstance(found, tuple) or found:
+            node._row, operands = None, _checked_operands(found)
+            row = Closure(_op) if named and not local else LocalGrads(_checked_numbers(local, found))
+            if requires_grad and is_grad_enabled() and any(n.requires_grad for n in operands):
+                node._record(row, operands, None)
 
 
 Value.__doc__ = _Value.__doc__
@@ -103,3 +120,16 @@ def _checked_operands(children: Any) -> tuple[Node, ...]:
     if isinstance(children, (tuple, list, set, frozenset)) and all(isinstance(n, Node) for n in children):
         return tuple(children)
     raise TypeError(f"the operands of a Value are a tuple of Values, and its name is label=; found {children!r:.80}")
+
+
+def _checked_numbers(found: Any, children: Any) -> list[float]:
+    """The derivatives by these operands as floats; raises if they do not fit."""
+    numbers = [number(x) for x in found] if isinstance(found, (tuple, list)) else [None]
+    if None in numbers or isinstance(children, (set, frozenset)):
+        raise TypeError(
+            "the operands of a Value are a tuple, and so are the derivatives by them, which are plain numbers (a.data, "
+            f"not a): found {found!r:.80}"
+        )
+    if len(numbers) != len(children):
+        raise ValueError(f"{len(children)} operands need as many derivatives, found {found!r:.80}")
+    return numbers  # type: ignore[return-value]

@@ -48,8 +48,7 @@ class Closure(Row):
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
         """What the closure adds to the operands' `.grad`; every `.grad` is restored."""
         if create_graph:
-            why = "its _backward was written by hand"
-            raise RuntimeError(f"create_graph=True needs the derivative of '{self.name}' as a row: {why}")
+            raise self._no_row("create_graph=True", "its _backward was written by hand")
         nodes = [node, *dict.fromkeys(node._x)]
         restored = map(setattr, nodes, repeat("_gradient"), [n._gradient for n in nodes])
         try:
@@ -63,7 +62,26 @@ class Closure(Row):
         finally:
             deque(restored, 0)  # one call, in C, which a Ctrl-C cannot interrupt
 
+    def _no_row(self, what: str, why: str) -> RuntimeError:
+        return RuntimeError(f"{what} needs the derivative of '{self.name}' as a row: {why}")
+
     def _added(self, operand: Any, recorded: bool) -> Any:
         if operand._gradient is None:
             raise TypeError("it left None in .grad of an operand, and should add the operand's gradient there")
         return operand._seed(operand._gradient, recorded)
+
+
+class LocalGrads(Closure):
+    """The row of a node whose user computed its local derivatives: each operand gets g times its number."""
+
+    run = None  # type: ignore[assignment]
+
+    def __init__(self, numbers: Sequence[float]):
+        Row.__init__(self, "local_grads", None)
+        self.numbers: Sequence[float] = numbers
+
+    def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
+        """The numbers would be constants in a derivative of the gradient, so that pass is refused."""
+        if create_graph or hasattr(g, "_apply"):
+            raise self._no_row("create_graph=True" if create_graph else "jvp", "the user gave it as numbers")
+        return [(n, g * x) for n, x in zip(node._x, self.numbers, strict=True) if n._row is not None]

@@ -92,6 +92,10 @@ class Handle:
             self.label = label
         if not isinstance(_children, tuple) or _children:
             children = _checked_operands(_children)
+            if not isinstance(_op, str):  # numbers, as a Value takes them, would send nothing
+                raise TypeError(
+                    f"the name of an op is a str, found {_op!r:.60}: assign its backward, out._backward = f"
+                )
             if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
                 self._node._record(Closure(_op, nothing), children, None)
 

@@ -45,7 +45,7 @@ def rates(of_kinds, turns, lr=0.2):
         (SGD, Value(0.0), OURS),
     ):
         optimizer = make([p], lr=lr)
-        group = optimizer.param_groups[0] if make is not SGD else vars(optimizer)
+        group = vars(optimizer) if isinstance(optimizer, SGD) else optimizer.param_groups[0]
         schedules = of_kinds(kind, optimizer)
         found.append([])
         for t in range(24):
