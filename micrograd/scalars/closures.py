@@ -1,7 +1,8 @@
 """Ops from outside, as in the classic: `out = Value(data, (a, b), "op")`, and `out._backward = f`, a user's closure.
 
 The row of such a node is a `Closure`. In `out = Value(data, (a, b), (da, db))`, as in microgpt, the third argument has
-the local derivatives as numbers, and the row is a `LocalGrads`. `node._backward` of another op is a closure too, made when somebody asks for it.
+the local derivatives as numbers, and the row is a `LocalGrads`. `node._backward` of another op is a closure too, made
+when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class _Value:
         local = local_grads if named else _op
         if local or not isinstance(found, tuple) or found:
             node._row, operands = None, _checked_operands(found)
-            row = Closure(_op) if named and not local else LocalGrads(_checked_numbers(local, found))
+            row = Closure(_op or "") if named and not local else LocalGrads(_checked_numbers(local, found))
             if requires_grad and is_grad_enabled() and any(n.requires_grad for n in operands):
                 node._record(row, operands, None)
 
