@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from ..common.undo import all_or_nothing
+from ..scalars.kinds import plain
 from ..tensor.tensor import Tensor
-from .module import Module
+from .module import Module, _by_name
 
 FilePath = str | os.PathLike[str]
 EXPORTS = {".onnx": "to_onnx", ".js": "to_js", ".mjs": "to_js"}  # the methods of a compiled function
 STATES = "micrograd.states"  # the key in the metadata
+NAMES = ": names of the parameters"  # of an optimizer, after its own name
 _saving = Lock()  # two threads may save to one path
 
 
@@ -97,7 +99,8 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         TypeError: `into` has no state.
         ValueError: the file is damaged or no safetensors file, or holds no state that fits.
 
-    A training that resumes bit for bit saves all that a step depends on, and draws its batches from the step.
+    The states of an optimizer go to the parameters by name, if the module is saved and loaded together with it. A
+    training that resumes bit for bit saves all that a step depends on, and draws its batches from the step.
 
     >>> import tempfile
     >>> from micrograd.nn import Linear
@@ -133,7 +136,10 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         with all_or_nothing(undo):
             for name, x in objects.items():
                 before = type(x).state_dict(x)
-                type(x).load_state_dict(x, _state_of(x, name, arrays, packed))
+                state = _state_of(x, name, arrays, packed)
+                if then := packed.get(f"{name}{NAMES}"):
+                    state = _in_order(state, then, x.params, objects, arrays)
+                type(x).load_state_dict(x, state)
                 undo.append(partial(type(x).load_state_dict, x, before))
     except BaseException as error:
         error.add_note(f"while loading {os.fspath(path)}")
@@ -176,6 +182,8 @@ def _safetensors(source: Any) -> bytes:
             arrays |= {prefix + _name(key): _storable(array, key) for key, array in type(x).state_dict(x).items()}
         else:
             packed[name] = _packed(type(x).state_dict(x), name, arrays)
+            if isinstance(params := getattr(x, "params", None), list):
+                packed[f"{name}{NAMES}"] = _names(params, parts)
     return to_bytes(arrays, {STATES: json.dumps(packed)} if packed else None)
 
 
@@ -210,9 +218,45 @@ def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mappi
     if isinstance(x, Module):
         return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
     if name not in packed:
-        found = ", ".join(map(repr, packed)) or "none"
+        found = ", ".join(repr(key) for key in packed if not key.endswith(NAMES)) or "none"
         raise ValueError(f"the file has no state of a {type(x).__name__} called {name!r}; states there: {found}")
     return _unpacked(packed[name], arrays)
+
+
+def _names(params: Sequence[Any], objects: Mapping[str, Any]) -> list[str]:
+    """What an optimizer's parameters are called in the modules among the objects; "" for one of none."""
+    known: dict[int, str] = {}
+    for name, module in objects.items():
+        for key, held in _by_name(module).items() if isinstance(module, Module) else ():
+            path = f"{_prefix(name)}{key}"
+            listed = isinstance(held, (list, tuple))
+            for own, leaf in [(f"{path}.{i}", x) for i, x in enumerate(held)] if listed else [(path, held)]:
+                known[id(leaf)] = min(own, known.get(id(leaf), own))  # of a shared one, the same in every order
+    return [known.get(id(p), "") for p in params]
+
+
+def _in_order(state: Any, then: list[str], params: Sequence[Any], objects: Any, arrays: Mapping[str, Any]) -> Any:
+    """The state of an optimizer in the order of its parameters, which may be another one than when it was saved."""
+    now = _names(params, objects)
+    if not any(then) or len(now) != len(then):  # nothing is known, or `load_state_dict` says what does not fit
+        return state
+    if not any(now):
+        if all(np.array_equal(_saved(name, arrays), plain(p)) for name, p in zip(then, params, strict=True) if name):
+            return state
+        raise ValueError(f"the state is of {then[0]!r} and others by name: load their module in the same call")
+    if sorted(now) != sorted(then):
+        ours, theirs = (", ".join(filter(None, names)) for names in (now, then))
+        raise ValueError(f"the state is of parameters {theirs:.200}: found an optimizer of {ours:.200}")
+    parts: dict[str, list[Any]] = {name: [] for name in then}
+    for name, part in zip(then, state["state"], strict=True):
+        parts[name].append(part)
+    return {**state, "state": [parts[name].pop(0) for name in now]}
+
+
+def _saved(name: str, arrays: Mapping[str, np.ndarray]) -> Any:
+    """A parameter in the file: an array, or an element of one for a Value in a list."""
+    stem, _, i = name.rpartition(".")
+    return arrays[name] if name in arrays else arrays[stem][int(i)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

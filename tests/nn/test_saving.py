@@ -405,3 +405,111 @@ def test_load_fills_only_what_has_a_state(into, found, path):
     save({"x": np.ones(1)}, path)
     with pytest.raises(TypeError, match=f"fills modules, optimizers and schedules, found {found}"):
         load(path, into=into)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The state of an optimizer goes to the parameters by name, whatever their order
+
+
+class Two(nn.Module):
+    """Two parts of one shape, as attributes in an order of choice."""
+
+    def __init__(self, make, names, seed):
+        parts = {name: make(seed + i) for i, name in enumerate("ab")}
+        for name in names:
+            setattr(self, name, parts[name])
+
+    def forward(self, x):
+        return self.b(self.a(x))
+
+
+KINDS = {
+    "Linear": lambda seed: nn.Linear(2, 2, rng=np.random.default_rng(seed)),
+    "Layer": lambda seed: nn.Layer(2, 2, rng=random.Random(seed)),
+    "Neuron": lambda seed: nn.Layer(2, 2, rng=random.Random(seed)).neurons[0],
+}
+
+
+def trained(model, make, steps=3):
+    """An optimizer of the model after some steps, in which every parameter has another gradient."""
+    optimizer = make(model.parameters())
+    for step in range(steps):
+        for name, p in by_name(model).items():
+            p.grad = np.full(np.shape(p.data), float(len(name) + ord(name[0]) + ord(name[-1]) + step))[()]
+        optimizer.step()
+    return optimizer
+
+
+def by_name(model):
+    return {f"{part}.{i}": p for part in "ab" for i, p in enumerate(getattr(model, part).parameters())}
+
+
+def remembered(model, optimizer):
+    return {
+        name: {key: np.asarray(x).tolist() for key, x in optimizer.state[p].items()}
+        for name, p in by_name(model).items()
+    }
+
+
+@pytest.mark.parametrize("make", TRAININGS.values(), ids=TRAININGS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("together", [True, False])
+def test_state_goes_to_the_parameter_of_the_same_name(kind, make, together, path):
+    model = Two(kind, "ab", 0)
+    optimizer = trained(model, make)
+    save({"model": model, "optimizer": optimizer}, path)
+    for names in ("ab", "ba"):
+        twin = Two(kind, names, 10)
+        other = make(twin.parameters())
+        if together:
+            load(path, into={"optimizer": other, "model": twin})
+        elif names == "ab":  # one after the other, which their numbers show to be in order
+            load(path, into={"model": twin})
+            load(path, into={"optimizer": other})
+        else:
+            load(path, into={"model": twin})
+            before = remembered(twin, other)
+            with pytest.raises(ValueError, match="load their module in the same call"):
+                load(path, into={"optimizer": other})
+            assert remembered(twin, other) == before
+            continue
+        assert remembered(twin, other) == remembered(model, optimizer)
+
+
+def test_state_of_parameters_of_other_names_is_refused(path):
+    model, other = Two(KINDS["Linear"], "ab", 0), Two(KINDS["Linear"], "ab", 0)
+    save({"model": model, "optimizer": trained(model, TRAININGS["Adam"])}, path)
+    some = Adam([*other.a.parameters(), nn.Parameter(np.zeros((2, 2))), nn.Parameter(np.zeros(2))])
+    with pytest.raises(ValueError, match=r"the state is of parameters model.a.weight, .*: found an optimizer of"):
+        load(path, into={"model": other, "optimizer": some})
+    assert not any(some.state.values())
+
+
+def test_parameters_of_no_module_stay_in_their_order_and_shared_ones_have_one_name(path):
+    def whole(names):
+        model = Two(KINDS["Linear"], names, 0)
+        model.c = model.a
+        free = [nn.Parameter(np.zeros(2)), nn.Parameter(np.zeros(2))]
+        return model, Adam([free[0], *model.parameters(), free[1]])
+
+    model, optimizer = whole("ab")
+    for i, p in enumerate(optimizer.params):
+        p.grad = np.full(p.shape, i + 1.0)
+    optimizer.step()
+    save({"model": model, "optimizer": optimizer}, path)
+    twin, other = whole("ba")
+    load(path, into={"model": twin, "optimizer": other})
+    assert remembered(twin, other) == remembered(model, optimizer)
+    for mine, theirs in zip((0, -1), (0, -1), strict=True):
+        a, b = optimizer.state[optimizer.params[mine]], other.state[other.params[theirs]]
+        assert (a["mean"] == b["mean"]).all()
+
+
+def test_state_that_was_saved_alone_goes_by_order(path):
+    model = Two(KINDS["Linear"], "ab", 0)
+    optimizer = trained(model, TRAININGS["SGD"])
+    save(optimizer, path)
+    twin = Two(KINDS["Linear"], "ab", 5)
+    other = TRAININGS["SGD"](twin.parameters())
+    load(path, into=other)
+    assert remembered(twin, other) == remembered(model, optimizer)
