@@ -92,10 +92,13 @@ def _memory(node: Any) -> Any:
 
 
 def _compute_readers(*nodes: Any) -> None:
-    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for."""
+    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for.
+
+    A node that is pending itself is computed first: its readers then stand where those of other nodes do.
+    """
     if _readers:
         with lock:
-            for memory in map(_memory, nodes):
+            for memory in map(_memory, map(realize, nodes)):
                 for reader in [*_readers.get(memory, {}).values()]:
                     try:
                         realize(reader)
