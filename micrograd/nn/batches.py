@@ -68,10 +68,8 @@ def batches(
 
 def _samples(x: Any) -> Any:
     """The samples in order, as something that can be indexed."""
-    if isinstance(x, (Mapping, Set, Iterator)):
-        instead = {Mapping: "pass its values one by one", Iterator: "make a list of it, which serves every epoch"}
-        what = next((word for kind, word in instead.items() if isinstance(x, kind)), "make a list of it, in some order")
-        raise TypeError(f"batches() takes arrays and sequences, found {type(x).__name__}: {what}")
+    if isinstance(x, (Mapping, Set, Iterator)):  # of keys, in no order, or for one epoch
+        raise TypeError(f"batches() takes arrays and sequences, found {type(x).__name__}: make a list of its samples")
     if not np or isinstance(x, (Tensor, np.ndarray)):
         return x if np else list(x)
     if hasattr(x, "to_numpy"):  # a table: to iterate over it would give the names of its columns

@@ -138,7 +138,7 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
                 before = type(x).state_dict(x)
                 state = _state_of(x, name, arrays, packed)
                 if then := packed.get(f"{name}{NAMES}"):
-                    state = _in_order(state, then, x.params, objects, arrays)
+                    state = _in_order(state, then, x, objects, arrays)
                 type(x).load_state_dict(x, state)
                 undo.append(partial(type(x).load_state_dict, x, before))
     except BaseException as error:
@@ -182,8 +182,8 @@ def _safetensors(source: Any) -> bytes:
             arrays |= {prefix + _name(key): _storable(array, key) for key, array in type(x).state_dict(x).items()}
         else:
             packed[name] = _packed(type(x).state_dict(x), name, arrays)
-            if isinstance(params := getattr(x, "params", None), list):
-                packed[f"{name}{NAMES}"] = _names(params, parts)
+            if any(names := _names(getattr(x, "params", ()), parts)):
+                packed[f"{name}{NAMES}"] = names
     return to_bytes(arrays, {STATES: json.dumps(packed)} if packed else None)
 
 
@@ -224,39 +224,32 @@ def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mappi
 
 
 def _names(params: Sequence[Any], objects: Mapping[str, Any]) -> list[str]:
-    """What an optimizer's parameters are called in the modules among the objects; "" for one of none."""
+    """What an optimizer's parameters are called in the modules among the objects; "" for those of none."""
     known: dict[int, str] = {}
     for name, module in objects.items():
         for key, held in _by_name(module).items() if isinstance(module, Module) else ():
-            path = f"{_prefix(name)}{key}"
-            listed = isinstance(held, (list, tuple))
+            path, listed = f"{_prefix(name)}{key}", isinstance(held, (list, tuple))
             for own, leaf in [(f"{path}.{i}", x) for i, x in enumerate(held)] if listed else [(path, held)]:
                 known[id(leaf)] = min(own, known.get(id(leaf), own))  # of a shared one, the same in every order
     return [known.get(id(p), "") for p in params]
 
 
-def _in_order(state: Any, then: list[str], params: Sequence[Any], objects: Any, arrays: Mapping[str, Any]) -> Any:
+def _in_order(state: Any, then: list[str], x: Any, objects: Any, arrays: Mapping[str, Any]) -> Any:
     """The state of an optimizer in the order of its parameters, which may be another one than when it was saved."""
-    now = _names(params, objects)
-    if not any(then) or len(now) != len(then):  # nothing is known, or `load_state_dict` says what does not fit
-        return state
-    if not any(now):
-        if all(np.array_equal(_saved(name, arrays), plain(p)) for name, p in zip(then, params, strict=True) if name):
-            return state
-        raise ValueError(f"the state is of {then[0]!r} and others by name: load their module in the same call")
+    now = _names(x.params, objects)
+    if not any(now):  # their module is not loaded now: if it was, their numbers are those of these names
+        known = {f"{name}.{i}": number for name, a in arrays.items() if a.ndim == 1 for i, number in enumerate(a)}
+        pairs = zip(then, x.params, strict=False)
+        now = [name for name, p in pairs if not name or np.array_equal((known | arrays)[name], plain(p))]
     if sorted(now) != sorted(then):
-        ours, theirs = (", ".join(filter(None, names)) for names in (now, then))
-        raise ValueError(f"the state is of parameters {theirs:.200}: found an optimizer of {ours:.200}")
+        raise ValueError(
+            f"the state is of {', '.join(then):.200}, not of this optimizer's parameters: load it in one call with its "
+            "module"
+        )
     parts: dict[str, list[Any]] = {name: [] for name in then}
     for name, part in zip(then, state["state"], strict=True):
         parts[name].append(part)
     return {**state, "state": [parts[name].pop(0) for name in now]}
-
-
-def _saved(name: str, arrays: Mapping[str, np.ndarray]) -> Any:
-    """A parameter in the file: an array, or an element of one for a Value in a list."""
-    stem, _, i = name.rpartition(".")
-    return arrays[name] if name in arrays else arrays[stem][int(i)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -282,15 +282,14 @@ class SequentialLR(LRScheduler):
     [0.5, 0.75, 1.0, 0.85, 0.5, 0.15, 0.0]
     """
 
-    def __init__(self, optimizer: Optimizer, schedulers: Iterable[LRScheduler], milestones: Iterable[int]):
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]):
         self.schedulers: list[Any] = list(schedulers)
-        self.milestones: list[int] = [steps(t, "each milestone") for t in milestones]
-        for schedule in self.schedulers:
-            if getattr(schedule, "optimizer", None) is not optimizer:
-                raise ValueError(f"SequentialLR takes schedules of its own optimizer, found {schedule!r:.50}")
-        if len(self.milestones) != len(self.schedulers) - 1 or self.milestones != sorted({*self.milestones}):
+        self.milestones: list[int] = list(milestones)
+        ours = all(getattr(schedule, "optimizer", None) is optimizer for schedule in self.schedulers)
+        if not ours or len(self.milestones) != len(self.schedulers) - 1 or sorted({0, *milestones}) != [0, *milestones]:
             raise ValueError(
-                f"{len(self.schedulers)} schedules need one milestone fewer, which increase: found {self.milestones}"
+                "SequentialLR takes schedules of its own optimizer, and one milestone fewer, which increase: found "
+                f"{len(self.schedulers)} schedules, {self.milestones}"
             )
         super().__init__(optimizer)
 

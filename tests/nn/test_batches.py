@@ -159,11 +159,11 @@ def test_batches_of_pytorchs_tensors_are_their_rows():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"x": [1.0], "y": [2.0]}, "found dict: pass its values one by one"),
-        ({1.0, 2.0}, "found set: make a list of it, in some order"),
+        ({"x": [1.0], "y": [2.0]}, "found dict: make a list of its samples"),
+        ({1.0, 2.0}, "found set: make a list of its samples"),
         (frozenset({1.0}), "found frozenset: make a list"),
         ({1: 2}.keys(), "found dict_keys: make a list"),
-        ((x for x in (1.0, 2.0)), "found generator: make a list of it, which serves every epoch"),
+        ((x for x in (1.0, 2.0)), "found generator: make a list of its samples"),
         (iter([1.0]), "found list_iterator: make a list"),
         (map(float, "12"), "found map: make a list"),
         (zip([1.0], [2.0], strict=True), "found zip: make a list"),
