@@ -17,10 +17,12 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from warnings import warn
 
 import numpy as np
 
+from ..common.words import unknown
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.rows import LEAF, Row
 from ..engine.walk import lock
@@ -101,6 +103,11 @@ class Handle:
 
     # ---- attributes
 
+    if not TYPE_CHECKING:  # for which every attribute would exist
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(f"a {type(self).__name__}", name, known=lambda: dir(self))
+
     shape: tuple[int, ...] = _of_data("shape", "The lengths of the axes, a tuple of ints.")
     ndim: int = _of_data("ndim", "The number of axes.")
     dtype: np.dtype[Any] = _of_data("dtype", "The NumPy dtype of the elements.")
@@ -148,8 +155,19 @@ class Handle:
 
     @property
     def grad(self) -> Any:
-        """The accumulated gradient, which is None, an array of self's shape, or under `create_graph=True` a Tensor."""
-        return self._node.grad
+        """The accumulated gradient, which is None, an array of self's shape, or under `create_graph=True` a Tensor.
+
+        That of an op's result is dropped after `backward()`, unless `retain_grad()` was called. Reading it then warns.
+        """
+        node = self._node
+        grad = node.grad
+        if grad is None and node._row and not node._retains_grad:
+            warn(
+                f"the .grad of a Tensor that '{node._op}' made is not kept, so it is None: call retain_grad() on it "
+                "before backward()",
+                stacklevel=2,
+            )
+        return grad
 
     @grad.setter
     def grad(self, grad: Any) -> None:

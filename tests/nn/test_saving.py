@@ -522,3 +522,53 @@ def test_state_that_was_saved_alone_goes_by_order(path):
     other = TRAININGS["SGD"](twin.parameters())
     load(path, into=other)
     assert remembered(twin, other) == remembered(model, optimizer)
+
+
+@pytest.mark.parametrize(
+    ("name", "whose"),
+    [("m.pt", "PyTorch's"), ("m.pth", "PyTorch's"), ("m.CKPT", "PyTorch's"), ("pytorch_model.bin", "PyTorch's"),
+     ("m.npz", "NumPy's"), ("m.npy", "NumPy's"), ("m.pkl", "pickle's"), ("m.h5", "HDF5's")],
+)  # fmt: skip
+def test_name_of_another_format_is_refused(name, whose, tmp_path):
+    message = rf"{name} is a name for {whose} files, and this is safetensors: let it end in .safetensors"
+    for source in (network(), {"x": [1.0]}):
+        with pytest.raises(ValueError, match=message):
+            save(source, tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
+FOREIGN = {
+    "an .npz": (lambda path: by_numpy(np.savez, path), "NumPy's .npz"),
+    "an .npy": (lambda path: by_numpy(np.save, path), "NumPy's .npy"),
+    "a pickle": (lambda path: path.write_bytes(pickle.dumps({"x": [1.0]})), "a pickle"),
+    "HDF5": (lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(90)), "HDF5"),
+    "JSON": (lambda path: path.write_text('{"x": [1.0, 2.0, 3.0]}'), "JSON"),
+}
+
+
+def by_numpy(write, path):
+    with path.open("wb") as file:
+        write(file, np.ones(3))
+
+
+@pytest.mark.parametrize(("write", "what"), FOREIGN.values(), ids=FOREIGN)
+def test_file_of_another_format_is_refused_by_its_name(write, what, path):
+    write(path)
+    with pytest.raises(ValueError, match=f"cannot be read as safetensors: .*it looks like .*{what}.*load_state_dict"):
+        load(path)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_file_of_pytorchs_is_refused_by_its_name(zipped, path):
+    torch = pytest.importorskip("torch")
+    torch.save({"weight": torch.zeros(2, 2)}, path, _use_new_zipfile_serialization=zipped)
+    with pytest.raises(ValueError, match=r"it looks like .*torch\.save"):
+        load(path, into=network())
+
+
+def test_damaged_file_is_not_taken_for_another_format(path):
+    save(network(), path)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ValueError, match="cannot be read as safetensors") as found:
+        load(path)
+    assert "looks like" not in str(found.value)
