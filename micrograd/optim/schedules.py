@@ -288,7 +288,7 @@ class SequentialLR(LRScheduler):
         ours = all(getattr(schedule, "optimizer", None) is optimizer for schedule in self.schedulers)
         if not ours or len(self.milestones) != len(self.schedulers) - 1 or sorted({0, *milestones}) != [0, *milestones]:
             raise ValueError(
-                "SequentialLR takes schedules of its own optimizer, and one milestone fewer, which increase: found "
+                "SequentialLR takes schedules of this optimizer, and one milestone fewer, which increase: found "
                 f"{len(self.schedulers)} schedules, {self.milestones}"
             )
         super().__init__(optimizer)

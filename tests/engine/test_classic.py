@@ -211,6 +211,16 @@ def test_first_derivative_through_local_ones_is_taken_by_transforms():
     assert gradient(sine)(0.5) == math.cos(0.5)
 
 
+def test_data_set_between_two_passes_changes_no_gradient_of_what_was_computed_before():
+    """As docs/from_classic.md says, where the classic's and PyTorch's 123 stands beside ours."""
+    x = Value(4.0)
+    y = x**3
+    y.backward()
+    x.data = 5.0
+    y.backward()
+    assert x.grad == 48 + 48
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Networks
 

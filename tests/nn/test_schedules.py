@@ -156,8 +156,8 @@ def test_sequential_schedule_may_be_part_of_another():
         (lambda o: SEQUENTIAL(o, [StepLR(o, 1)] * 3, [4, 3]), ValueError, "which increase"),
         (lambda o: SEQUENTIAL(o, [StepLR(o, 1)] * 2, [0]), ValueError, "which increase"),
         (lambda o: SEQUENTIAL(o, [StepLR(o, 1)] * 2, [-1]), ValueError, "which increase"),
-        (lambda o: SEQUENTIAL(o, [StepLR], []), ValueError, "takes schedules of its own optimizer"),
-        (lambda o: SEQUENTIAL(o, [StepLR(SGD([X], 0.5), 1)], []), ValueError, "of its own optimizer"),
+        (lambda o: SEQUENTIAL(o, [StepLR], []), ValueError, "takes schedules of this optimizer"),
+        (lambda o: SEQUENTIAL(o, [StepLR(SGD([X], 0.5), 1)], []), ValueError, "of this optimizer"),
         (lambda o: SEQUENTIAL(o, [StepLR(o, 1)], milestone=[]), TypeError, "did you mean milestones?"),
     ],
 )

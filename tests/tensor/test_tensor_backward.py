@@ -238,3 +238,15 @@ def test_pictures_of_an_inner_tensor_warn_of_nothing(look):
     y = (x * 2).tanh().sum()
     y.backward(retain_graph=True)
     assert look(y)
+
+
+@pytest.mark.parametrize("change", [lambda x: setattr(x, "data", 5.0), lambda x: x.data.fill(5.0)])
+def test_data_set_between_two_passes_changes_no_gradient_where_pytorchs_does(change):
+    torch = pytest.importorskip("torch")
+    x, theirs = Tensor(4.0, requires_grad=True), torch.tensor(4.0, requires_grad=True)
+    for leaf, write in ((x, change), (theirs, lambda x: x.data.fill_(5.0))):
+        y = leaf**3
+        y.backward(retain_graph=True)
+        write(leaf)
+        y.backward()
+    assert (x.grad, theirs.grad) == (48 + 48, 48 + 75)

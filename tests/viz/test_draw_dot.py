@@ -294,7 +294,7 @@ def released(kind):
 @pytest.mark.parametrize("kind", [Value, Tensor])
 def test_drawing_of_a_graph_that_was_let_go_says_so(kind):
     drawing = draw_dot(released(kind))
-    note = "backward() let go of what led here: draw the graph before, or pass retain_graph=True"
+    note = "backward() released this graph: draw it before, or pass retain_graph=True"
     assert drawing.graph.note == note
     assert note in drawing.source
     assert note in drawing.svg()

@@ -78,7 +78,7 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     groups, how = fold(nodes, max_nodes)
     notes = []
     if any(isinstance(getattr(node, "_row", None), Released) for node in nodes.nodes):
-        notes.append("backward() let go of what led here: draw the graph before, or pass retain_graph=True")
+        notes.append("backward() released this graph: draw it before, or pass retain_graph=True")
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
