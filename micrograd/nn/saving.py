@@ -25,12 +25,7 @@ from .module import Module, _by_name
 FilePath = str | os.PathLike[str]
 EXPORTS = {".onnx": "to_onnx", ".js": "to_js", ".mjs": "to_js"}  # the methods of a compiled function
 STATES = "micrograd.states"  # the key in the metadata
-OTHERS = {  # suffixes that other packages read as something else
-    **dict.fromkeys((".pt", ".pth", ".ckpt", ".bin"), "PyTorch's"),
-    **dict.fromkeys((".npz", ".npy"), "NumPy's"),
-    **dict.fromkeys((".pkl", ".pickle"), "pickle's"),
-    **dict.fromkeys((".h5", ".hdf5", ".keras"), "HDF5's"),
-}
+OTHERS = {".pt", ".pth", ".ckpt", ".bin", ".npz", ".npy", ".pkl", ".pickle", ".h5", ".hdf5"}  # read as something else
 FOREIGN = {  # how files begin that hold weights in another format
     b"PK\3\4": "a file of torch.save, or NumPy's .npz",
     b"\x80": "a pickle, as an older torch.save wrote it",
@@ -38,7 +33,6 @@ FOREIGN = {  # how files begin that hold weights in another format
     b"\x89HDF": "HDF5",
     b"{": "JSON",
 }
-CONVERT = "read it with the package that wrote it, and load the arrays with load_state_dict()"
 NAMES = ": names of the parameters"  # of an optimizer, after its own name
 _saving = Lock()  # two threads may save to one path
 
@@ -87,10 +81,8 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
         )
     if dtype is not None and target.suffix != ".onnx":
         raise TypeError(f"found dtype={dtype!r}: that is for .onnx files; other numbers keep their dtype")
-    if (suffix := target.suffix.lower()) in OTHERS:
-        raise ValueError(
-            f"{target.name} is a name for {OTHERS[suffix]} files, and this is safetensors: let it end in .safetensors"
-        )
+    if target.suffix.lower() in OTHERS:
+        raise ValueError(f"{target.name} is a name of another format, and this is safetensors: end it in .safetensors")
     content = _safetensors(source) if export is None else export(source, *[dtype] * (target.suffix == ".onnx"))
     if target.exists() and not target.is_file():
         target.write_bytes(content)
@@ -148,9 +140,9 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         if odd := [x.dtype for x in arrays.values() if x.dtype.kind not in "fiub"]:  # a package that onnx needs adds it
             raise TypeError(f"NumPy has no {odd[0]}")
     except (SafetensorError, TypeError, AttributeError, ValueError) as error:
-        kinds = [kind for mark, kind in FOREIGN.items() if start.startswith(mark)]
-        hint = "; ".join([str(error), *(f"it looks like {kind}: {CONVERT}" for kind in kinds)])
-        raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {hint}") from error
+        kind = next((kind for mark, kind in FOREIGN.items() if start.startswith(mark)), "")
+        hint = kind and f"; it looks like {kind}: read it with what wrote it, and pass the arrays to load_state_dict()"
+        raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}{hint}") from error
     undo: list[Any] = []  # those that did fit get their own states back
     try:
         with all_or_nothing(undo):

@@ -95,8 +95,8 @@ class LRScheduler(Settings):
         try:
             with all_or_nothing([partial(self._take, self.state_dict())]):
                 self._take(deepcopy(state))
-                for lr, name in ((self.optimizer.lr, "lr"), (self.lr_at(steps(self.t + 1, "t + 1")), "the next lr")):
-                    not_negative(lr, name)
+                not_negative(self.optimizer.lr, "lr")
+                not_negative(self.lr_at(steps(self.t + 1, "t + 1")), "the next lr")
         except (TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise ValueError(f"this state gives no learning rate, and nothing was loaded: {error}") from error
 

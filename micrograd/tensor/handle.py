@@ -106,7 +106,7 @@ class Handle:
     if not TYPE_CHECKING:  # for which every attribute would exist
 
         def __getattr__(self, name: str) -> Any:
-            raise unknown(f"a {type(self).__name__}", name, known=lambda: dir(self))
+            raise unknown(f"a {type(self).__name__}", name, x=self)
 
     shape: tuple[int, ...] = _of_data("shape", "The lengths of the axes, a tuple of ints.")
     ndim: int = _of_data("ndim", "The number of axes.")

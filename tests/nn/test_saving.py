@@ -524,15 +524,10 @@ def test_state_that_was_saved_alone_goes_by_order(path):
     assert remembered(twin, other) == remembered(model, optimizer)
 
 
-@pytest.mark.parametrize(
-    ("name", "whose"),
-    [("m.pt", "PyTorch's"), ("m.pth", "PyTorch's"), ("m.CKPT", "PyTorch's"), ("pytorch_model.bin", "PyTorch's"),
-     ("m.npz", "NumPy's"), ("m.npy", "NumPy's"), ("m.pkl", "pickle's"), ("m.h5", "HDF5's")],
-)  # fmt: skip
-def test_name_of_another_format_is_refused(name, whose, tmp_path):
-    message = rf"{name} is a name for {whose} files, and this is safetensors: let it end in .safetensors"
+@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.CKPT", "pytorch_model.bin", "m.npz", "m.npy", "m.pkl", "m.h5"])
+def test_name_of_another_format_is_refused(name, tmp_path):
     for source in (network(), {"x": [1.0]}):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"{name} is a name of another format, and this is safetensors: end it in"):
             save(source, tmp_path / name)
     assert not [*tmp_path.iterdir()]
 
