@@ -252,7 +252,7 @@ def _in_order(state: Any, then: list[str], x: Any, objects: Any, arrays: Mapping
     if not any(now):  # their module is not loaded now: if it was, their numbers are those of these names
         known = {f"{name}.{i}": number for name, a in arrays.items() if a.ndim == 1 for i, number in enumerate(a)}
         pairs = zip(then, x.params, strict=False)
-        now = [name for name, p in pairs if not name or np.array_equal((known | arrays)[name], plain(p))]
+        now = [name for name, p in pairs if not name or np.array_equal({**known, **arrays}[name], plain(p))]
     if sorted(now) != sorted(then):
         raise ValueError(
             f"the state is of {', '.join(then):.200}, not of this optimizer's parameters: load it in one call with its "
