@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 from warnings import warn
 
-from ..common.words import NAMES, unknown
+from ..common.words import NAMES, checked, unknown
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.rows import Row
 from ..engine.value import Value, method_of, number, operator_of
@@ -43,6 +43,7 @@ class Elementwise:
     def leaky_relu(self, slope: float = 0.01) -> Self:
         return self._apply(ops.leaky_relu(slope), (self,))  # type: ignore[attr-defined]
 
+    @checked
     def clip(self, low: float | None = None, high: float | None = None) -> Self:
         return self._apply(ops.clip(low, high), (self,))  # type: ignore[attr-defined]
 
