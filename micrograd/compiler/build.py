@@ -11,7 +11,7 @@ For an output of one element, the gradients are computed along with it (`fused`)
 program (`back`), which takes the incoming gradients (the seeds) and recomputes the forward half.
 
 >>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None, "devices": None}
->>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], False, settings)
+>>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], False, settings, [])
 >>> print(built.code.source.rstrip(), [read.place for read in built.places])
 def program(x, y):
     x = x._data
@@ -44,7 +44,6 @@ from .graph import rebuilt
 from .inputs import TEXT, Arguments
 from .lowered import Lowered, Read
 from .remains import without_remains
-from .stale import guards_from
 from .symbols import needed, symbols_in
 from .trace import Leaf, Trace, tracing
 from .trace_errors import generators_in, watch_threads, watched_gradients, without_draws
@@ -97,18 +96,33 @@ class Built:
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
 
     def __init__(
-        self, fn: Any, args: tuple[Any, ...], named: dict[str, Any], names: list[str], plain: bool, settings: Any
+        self,
+        fn: Any,
+        args: tuple[Any, ...],
+        named: dict[str, Any],
+        names: list[str],
+        plain: bool,
+        settings: Any,
+        reached: list[Any],
     ):
         self.update: Any = settings["update"]
         self.trained: list[Any] = [] if self.update is None else list(self.update.params)
         trace = Trace()
         try:
-            self._build(trace, fn, args, named, names, plain, settings)
+            self._build(trace, fn, args, named, names, plain, settings, reached)
         finally:
             trace.end()
 
     def _build(
-        self, trace: Trace, fn: Any, args: Any, named: Any, names: list[str], plain: bool, settings: Any
+        self,
+        trace: Trace,
+        fn: Any,
+        args: Any,
+        named: Any,
+        names: list[str],
+        plain: bool,
+        settings: Any,
+        reached: list[Any],
     ) -> None:
         backend = settings["backend"]
         watch_threads()
@@ -119,7 +133,6 @@ class Built:
                 f"{given.differentiable[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with watched_gradients(), tracing(trace), np.errstate(all="ignore"):  # zeros stand for the samples of a batch
-            reached = guards_from(fn, named).containers
             run = partial(without_remains, reached, partial(fn, *given.seen, **named))
             tree = tree_map(given.result, without_draws(run, generators_in(reached)))
             seen = set(trace.leaves)

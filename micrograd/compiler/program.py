@@ -48,7 +48,7 @@ from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
 from .offload import Numbers, Store, at_hand, store_of
-from .stale import compile_guard, guard, same_objects
+from .stale import Guards, compile_guard, same_objects
 from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
@@ -61,7 +61,7 @@ _CHANGED = "create_graph=True: what a compiled call used was changed since; call
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
         self.fn: Any = owner.fn
         self.named = named
         self.built = built
@@ -73,8 +73,11 @@ class Program:
         else:
             self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
+        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.used, built.needed(), built.answers)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
+        if not self.current():  # the function itself changed what it reads, which happens once
+            self.guard = Guards(owner.origin, named).checks(built.used, built.needed(), built.answers)
+            self.current = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
@@ -182,8 +185,8 @@ class TrainingProgram(OnDevice):
     `offload`, what their stores hold.
     """
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
-        super().__init__(owner, built, named)
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
+        super().__init__(owner, built, named, guards)
         self.update: Any = built.update
         self.trained: list[Any] = built.trained
         self.params: list[Any] = list(built.update.params)
@@ -270,9 +273,11 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
+        guards = Guards(owner.origin, named)
+        plain = owner.plain and not nodes
+        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, guards.reached)
     made = TrainingProgram if built.update is not None else OnDevice if _is_resident(owner.settings) else Program
-    return made(owner, built, named)
+    return made(owner, built, named, guards)
 
 
 class ProgramCall:
