@@ -262,7 +262,7 @@ class Built:
         reads, updates = [Read("lr", "update", (0,))], []
         for i, (name, g) in enumerate(zip(program.by, program.gradients or (), strict=True)):
             symbol = inputs[name]
-            g = g if all(wanted) else np.where(wanted, g, 0.0)
+            g = g if all(wanted) else np.where(np.array(wanted), g, 0.0)
             array, state = (symbol.shape, symbol.dtype, symbol.named), {}
             for key, like in rule._remembers.items():  # an array like the parameter, or a count
                 state[key] = graph.input(f"s{i}_{key}", *(array if like or self.apart else ()))

@@ -356,7 +356,8 @@ class ProgramCall:
         inputs = program._operands(*given)
         if self.grads:
             now = [0.0 if part is None else part for part in _partials(root, inputs)]
-            if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
+            parts = zip(inputs, now, self.grads, strict=True)
+            if not all(np.allclose(a, b, equal_nan=True) for node, a, b in parts if node._row):  # else it is frozen now
                 raise RuntimeError(_CHANGED)
         return [*_partials(root, inputs, g, create_graph=True)]
 
@@ -372,12 +373,20 @@ class ProgramCall:
 def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: bool = False) -> list[Any]:
     """The gradients of an output with respect to inputs treated as independent, even if one was computed from another.
 
-    None for an input that the output does not depend on.
+    None for an input that the output does not depend on. Hooks of the inputs are left to the pass that asks.
     """
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+    with lock:  # no other pass misses the hooks
+        hooks = [(node, node._hooks) for node in inputs if node._hooks]
+        try:
+            for node, _ in hooks:
+                node._hooks = {}
+            _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+        finally:
+            for node, those in hooks:
+                node._hooks = those
     return [found.get(node) for node in inputs]
 
 
