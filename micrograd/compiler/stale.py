@@ -72,9 +72,10 @@ TEXT = (str, bytes, bool, type(None))
 DEPTH = 8  # of containers of numbers, which may hold themselves
 OTHERS = (set, frozenset, deque, np.ndarray)  # containers compared as a whole
 BY_NAME = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
-BY_NAME |= {"globals", "locals", "setattr", "methodcaller"}
+BY_NAME |= {"globals", "__globals__", "locals", "setattr", "methodcaller"}
 IMPORTERS = {"import_module", "__import__", "modules"}
 ANY_GLOBAL = {"globals", "eval", "exec"}
+LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 MAY_LACK = BY_NAME | {"AttributeError"}  # code with these names may read an attribute that is not there
 READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
 SPECIAL = {name for kind in (int, list, dict, types.FunctionType) for name in dir(kind) if name[:2] == "__"}
@@ -305,7 +306,7 @@ class Guards:
         self._of_names(x.__builtins__, names - x.__globals__.keys())
         imported = _imports_in(x.__code__, x.__globals__.get("__package__"))
         self._of_names(sys.modules, {name for name in imported if name not in sys.modules or is_users(name)})
-        if not names.isdisjoint(ANY_GLOBAL):
+        if "__globals__" in x.__code__.co_names or not names.isdisjoint(ANY_GLOBAL):
             self._of_namespace(x.__globals__)
         self._of_object(x)
 
@@ -351,13 +352,12 @@ class Guards:
         if kind.__module__.startswith("micrograd."):
             self._of_ours(x)
         elif is_users(kind.__module__) or kind in (*LIKE_USERS, types.FunctionType):
-            above = kind.__mro__ if kind is not types.FunctionType else ()
-            slots = {name for part in above for name, held in vars(part).items() if isinstance(held, SLOT)} - {
-                "__dict__"
-            }
-            self._hold(partial(self._attributes, x, slots), partial(self._gets_no_other, x, slots))
+            self._hold(partial(self._attributes, x, _slots(kind)), partial(self._gets_no_other, x, _slots(kind)))
             if kind is not types.FunctionType:
                 self._meet(x, ".__class__", kind)
+        elif not hasattr(x, "cache_clear"):  # what is cached is constant
+            held = [*gc.get_referents(x), *getattr(x, "__dict__", {}).values()]
+            self._meet_all((x, "", part) for part in held if isinstance(part, types.FunctionType))
 
     def _attributes(self, x: Any, slots: set[str], names: set[str] | None) -> Iterator[Place]:
         """Those with these names, or with any that the code does not name."""
@@ -474,6 +474,15 @@ class Guards:
                     self._ask_kinds(f"{there}[{self._name(key)}]", part, depth + 1)
 
 
+@lru_cache(maxsize=4096)
+def _slots(kind: type) -> set[str]:
+    """The names of an object's slots, or of what a function holds beside its `__dict__`."""
+    if kind is types.FunctionType:
+        return {"__name__", "__qualname__", "__doc__"}
+    above = map(vars, kind.__mro__)
+    return {name for held in above for name in held if isinstance(held[name], SLOT)} - {"__dict__"}
+
+
 def _of_node(node: Any, names: set[str] | None) -> Iterator[Place]:
     """What a node holds under these names."""
     return ((node, f".{name}", x) for name, x in [*vars(node).items()] if name in (names or ()) and name[0] != "_")
@@ -546,7 +555,7 @@ def _names_in(code: Any) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _globals_in(code: types.CodeType) -> frozenset[str]:
     """The names that it looks up among globals and builtins, and those in strings."""
-    names = {step.argval for step in get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    names = {step.argval for step in get_instructions(code) if step.opname in LOADS}
     inner = (_globals_in(x) for x in code.co_consts if isinstance(x, types.CodeType))
     return frozenset(names.union(*inner, _names_in(code) - {*code.co_names} if "globals" in code.co_names else ()))
 
@@ -555,7 +564,7 @@ def _globals_in(code: types.CodeType) -> frozenset[str]:
 def _imports_in(code: types.CodeType, package: str | None) -> frozenset[str]:
     """The modules that it imports, and those above them."""
     found: set[str] = set()
-    steps = [*get_instructions(code)]
+    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
     for i, step in enumerate(steps):
         if step.opname == "IMPORT_NAME":
             level = steps[i - 2].argval
