@@ -216,7 +216,7 @@ LINES = [
     Line(MOONS, "classic", "moons", Goal(2500, 2500)),
     Line(MOONS, "numpy", "moons", at_most(2, 3)),
     Line(f"{MOONS}, over lists that it closes over", "classic", "closed", Goal(2500, 2500), theirs="moons"),
-    Line(f"{STEP}, over such lists, the loop by hand", "classic", "by hand", Goal(1000, 500)),
+    Line(f"{STEP}, over such lists, the loop by hand", "classic", "by hand", Goal(2500, 2500)),
     Line(STEP, "torch", "step", Goal(1, 1)),
     *(Line(STEP, peer, "step") for peer in COMPILERS),
     *(Line(UPDATE, peer, "update", goal, theirs="step") for peer, goal in ONE_CALL.items()),

@@ -77,8 +77,7 @@ def compile(
     - Constant is everything else, until `f.retrace()`. Most often it is a number in a container or an array, what is in
       a container of more than 100 numbers or texts, and what other libraries, the clock and files say.
     - Refused operations raise an error that names what and where. Such an operation reads or writes a number or a
-      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, starts a thread, or changes a
-      setting.
+      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, or changes a setting.
 
     Args:
         fn: function of numbers (which it sees as Values), arrays (as Tensors), nodes, and lists, tuples and dicts of

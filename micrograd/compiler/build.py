@@ -46,7 +46,7 @@ from .lowered import Lowered, Read
 from .remains import without_remains
 from .symbols import needed, symbols_in
 from .trace import Leaf, Trace, tracing
-from .trace_errors import generators_in, watch_threads, watched_gradients, without_draws
+from .trace_errors import generators_in, watched_gradients, without_draws
 from .traced_nodes import DETACH, data_of, is_traced
 from .vectorize import NormalForm, is_worthwhile, vectorized
 
@@ -125,7 +125,6 @@ class Built:
         reached: list[Any],
     ) -> None:
         backend = settings["backend"]
-        watch_threads()
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
         if self.trained and given.differentiable:
             raise TypeError(

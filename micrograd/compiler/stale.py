@@ -356,7 +356,7 @@ class Guards:
             if kind is not types.FunctionType:
                 self._meet(x, ".__class__", kind)
         elif not hasattr(x, "cache_clear"):  # what is cached is constant
-            held = [*gc.get_referents(x), *getattr(x, "__dict__", {}).values()]
+            held = [*getattr(x, "__dict__", {}).values()]
             self._meet_all((x, "", part) for part in held if isinstance(part, types.FunctionType))
 
     def _attributes(self, x: Any, slots: set[str], names: set[str] | None) -> Iterator[Place]:

@@ -23,6 +23,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ import pytest
 from compile_helpers import near
 
 import micrograd
+from micrograd import Value
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "fast.md").read_text(encoding="utf-8")
 HOW: dict[str, Any] = {"act": "one"}  # which functions below read
@@ -79,7 +81,8 @@ NAMES, CONTAINERS = "what the names that the function's code reads", "what is in
 NUMBERS, DATA = "a number in a container", "**data**"
 COMPUTED, BEHIND = "a number under a name that the code computes", "what an iterator or a generator"
 OTHERS, BESIDES = "what Python, other libraries", "what the function does besides computing"
-CONSTANT = {NUMBERS, DATA, COMPUTED, BEHIND, OTHERS, BESIDES}
+THREADS = "what another thread computes"
+CONSTANT = {NUMBERS, DATA, COMPUTED, BEHIND, OTHERS, THREADS, BESIDES}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -547,6 +550,24 @@ def classes_below_a_class() -> Case:
     kind = type("Above", (), {"__module__": __name__})
     kept = [type("Below", (kind,), {})]
     return lambda x: x * len(kind.__subclasses__()), lambda: kept.append(type("Second", (kind,), {}))
+
+
+def from_a_thread(read: Callable[[], Any]) -> Any:
+    """What a new thread reads."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(read).result()
+
+
+@under(THREADS)
+def number_from_a_thread() -> Case:
+    numbers = [2.0]
+    return lambda x: x * from_a_thread(lambda: numbers[0]), lambda: numbers.__setitem__(0, 5.0)
+
+
+@under(THREADS)
+def number_of_a_node_from_a_thread() -> Case:
+    w = Value(2.0)
+    return lambda x: x * from_a_thread(lambda: w.data), lambda: setattr(w, "data", 5.0)
 
 
 @under(BESIDES)
