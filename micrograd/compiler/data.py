@@ -19,6 +19,7 @@ import types
 from array import array
 from collections import Counter, OrderedDict, deque
 from functools import lru_cache, partial, partialmethod
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,12 +84,14 @@ def data_in(x: Any) -> Data | None:
         if here <= _EXACT | flat:
             level = gc.get_referents(*found.values())
         else:
-            if any(part.dtype.hasobject for part in found.values() if isinstance(part, np.ndarray)):
+            arrays = [part for part in found.values() if isinstance(part, np.ndarray) and part.dtype.hasobject]
+            if not all(map(is_long, arrays)):
                 return None
             nodes |= {key: part for key, part in found.items() if isinstance(part, NODES)}
             found = {key: part for key, part in found.items() if not isinstance(part, (*NODES, np.ndarray))}
             classes = set(map(id, here))  # which their objects refer to
             level = [part for part in gc.get_referents(*found.values()) if id(part) not in classes]
+            level += chain.from_iterable(part.ravel().tolist() for part in arrays)
         containers += found.values()
     return Data(kinds, nodes, containers)
 
@@ -99,6 +102,8 @@ def is_long(x: Any) -> bool:
     >>> is_long([[1.0, 2.0]] * 50), is_long({"train": [1.0] * 4000, "act": "tanh"})
     (True, False)
     """
+    if isinstance(x, np.ndarray):
+        return x.dtype.hasobject and x.size > LONG
     count, waiting = 0, [x] * (type(x) in _EXACT)
     while waiting and count <= LONG:
         held = waiting.pop()

@@ -8,12 +8,12 @@ attributes, lists, dicts and other functions.
 Only what the code names is checked, in the function and in those that it reaches, so that a list of losses next to the
 weights may grow. A name that is bound nowhere yet is checked too. Code that reads what it does not name (`getattr`,
 `vars`, `parameters()`) is assumed to read everything. A node that was used but cannot be reached this way is refused,
-since its replacement would not be detected. A number that a name is bound to is compared; in arrays and containers of
-numbers only what `kinds` says is, and in long ones nothing (`data`). The code of installed packages is not followed.
+since its replacement would not be detected. A number that a name is bound to is compared. Of a container of numbers,
+only the keys and the classes of its items are, and of a long container of data the length (`data`). The code of
+installed packages is not followed.
 
-One walk finds all this before the trace, when it is not known which nodes will be used. So a place of a node, and a
-container of numbers and nodes, waits until `checks` is told. What the walk reaches is also what the function could
-change (`remains`), and draw from.
+One walk finds all this before the trace, when it is not known which nodes will be used. So what holds nodes waits until
+`checks` is told. What the walk reaches is also what the function could change (`remains`), and draw from.
 
 The checks are one generated expression, `g0.cell_contents is g1 and g1.neurons is g2 and g3 == g4`, in which a list of
 Values is compared as a whole: Values are equal only to themselves.
@@ -38,6 +38,7 @@ import sys
 import types
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dis import get_instructions
 from enum import Enum
 from functools import lru_cache, partial
@@ -159,7 +160,9 @@ class Guards:
         self._asked += map("({})".format, groups)
         if wanted := [x for x, answer in answers if answer]:
             self._asked.append(f"require({self._name(wanted)})")
-        return " and ".join(filter(None, dict.fromkeys(self._asked))) or "True", self.held
+        expression, held = " and ".join(filter(None, dict.fromkeys(self._asked))) or "True", self.held
+        vars(self).clear()  # what waits refers to this object, which need not wait for the collector
+        return expression, held
 
     # ---- the walk
 
@@ -274,13 +277,14 @@ class Guards:
     def _of_items(self, x: Any) -> None:
         """Meet the items of a list, a tuple or a dict; of a long one only those that are more than data."""
         of_dict, short = isinstance(x, dict), len(x) <= LONG
+        items: Any = [*x.items()] if of_dict else enumerate(x)
         if of_dict and short:
             self._asked.append(f"[*{self._name(x)}] == {self._name([*x])}")
         elif not isinstance(x, tuple):
             self._asked.append(f"len({self._name(x)}) == {len(x)}")
         if isinstance(x, defaultdict):
             self._meet(x, ".default_factory", x.default_factory)
-        for key, part in [*x.items()] if of_dict else enumerate(x):
+        for key, part in items:
             data = None if short else self._data_in(part)
             if data is None or data.nodes:
                 at = f"[{self._name(key) if of_dict else key}]" * (not isinstance(x, tuple))
@@ -310,7 +314,7 @@ class Guards:
             self._of_namespace(x.__globals__)
         self._of_object(x)
 
-    def _of_names(self, held: dict[str, Any], names: set[str]) -> None:
+    def _of_names(self, held: dict[str, Any], names: AbstractSet[str]) -> None:
         """What a namespace holds under these names. It may not get one of the others."""
         if absent := names - held.keys():
             self._asked.append(f"{self._name(held)}.keys().isdisjoint({self._name(absent)})")
@@ -363,8 +367,7 @@ class Guards:
         """Those with these names, or with any that the code does not name."""
         held = {slot: getattr(x, slot) for slot in slots if hasattr(x, slot)} | getattr(x, "__dict__", {})
         how = NAMED if names is not None else UNNAMED
-        names = held.keys() - self._names if names is None else names
-        for name in names & held.keys():
+        for name in held.keys() - self._names if names is None else held.keys() & names:
             yield x, f".{name}", held[name], NAMED if name in slots else how
 
     def _gets_no_other(self, x: Any, slots: set[str]) -> str:
@@ -391,7 +394,7 @@ class Guards:
             self._meet_all((x, "", part) for part in leaves(rest))
         else:
             self._asked.append(f"len({self._name(x)}.__dict__) == {len(held)}" if held else "")
-            self._hold(partial(self._attributes, x, ()), str)
+            self._hold(partial(self._attributes, x, set()), str)
             how = NAMED if isinstance(x, Module) else UNNAMED
             self._meet_all((x, f".{name}", part, how) for name, part in held.items() if name not in self._names)
 
@@ -402,7 +405,6 @@ class Guards:
 
     def _of_node(self, node: Any) -> None:
         """What the code may read of a node besides its numbers: what the node holds, or might hold later."""
-
         self._nodes.append(node)
         if is_users(type(node).__module__):
             self._meet(node, ".__class__", type(node))

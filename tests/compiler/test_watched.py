@@ -629,6 +629,9 @@ DATA: dict[str, Row] = {
         lambda: {i: (i, "a") for i in MANY}, lambda h, x: x * h[2][0], lambda h: replace(h, 2, (5, "a")),
     ),
     "a number in a deque": (lambda: deque(MANY), first_times, replace),
+    "a string in an array of objects": (
+        lambda: np.array(["same"] * 101, object), lambda h, x: acted(h[3], x), lambda h: replace(h, 3, "twice"),
+    ),
     "an attribute of an object": (
         samples, lambda h, x: acted(h[0].label, x), lambda h: setattr(h[0], "label", "twice"),
     ),
@@ -659,6 +662,12 @@ BESIDE_DATA: dict[str, Row] = {
     "a node in a row of a long list": (
         lambda: [(i, [Value(2.0)]) for i in MANY], lambda h, x: h[7][1][0] * x,
         lambda h: replace(h[7][1], 0, Value(5.0)),
+    ),
+    "a function in a long array of objects": (
+        lambda: np.array([*MANY, Act()], object), lambda h, x: h[-1](x), lambda h: replace(h, -1, Twice()),
+    ),
+    "a string in a short array of objects": (
+        lambda: np.array(["same"], object), lambda h, x: acted(h[0], x), lambda h: replace(h, 0, "twice"),
     ),
     "a module in a long list": (
         lambda: [*MANY, nn.Sequential(Noisy())], lambda h, x: h[-1](x), lambda h: h[-1].eval(),
