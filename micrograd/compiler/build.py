@@ -96,33 +96,19 @@ class Built:
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
 
     def __init__(
-        self,
-        fn: Any,
-        args: tuple[Any, ...],
-        named: dict[str, Any],
-        names: list[str],
-        plain: bool,
-        settings: Any,
-        reached: list[Any],
+        self, fn: Any, args: Any, named: Any, names: list[str], plain: bool, settings: Any, reached: list[Any]
     ):
         self.update: Any = settings["update"]
         self.trained: list[Any] = [] if self.update is None else list(self.update.params)
+        self.plain = plain
         trace = Trace()
         try:
-            self._build(trace, fn, args, named, names, plain, settings, reached)
+            self._build(trace, fn, args, named, names, settings, reached)
         finally:
             trace.end()
 
     def _build(
-        self,
-        trace: Trace,
-        fn: Any,
-        args: Any,
-        named: Any,
-        names: list[str],
-        plain: bool,
-        settings: Any,
-        reached: list[Any],
+        self, trace: Trace, fn: Any, args: Any, named: Any, names: list[str], settings: Any, reached: list[Any]
     ) -> None:
         backend = settings["backend"]
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
@@ -139,7 +125,7 @@ class Built:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
                     trace.traced_node(p)
             self.by_identity = trace.by_identity
-            self.plain = plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
+            self.plain = self.plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))
             form = NormalForm(list(map(data_of, leaves(tree))), None if recorded else DETACH)
             self.vector = is_worthwhile(form, tree, given.samples, backend)

@@ -89,6 +89,7 @@ BUILT_IN = (SLOT, types.GetSetDescriptorType, types.WrapperDescriptorType, types
 Place = tuple[Any, ...]  # container, the expression for the place in it, what is there, and perhaps how it is checked
 # How a number, or a container of numbers, is checked at a place: as it is, by its class and lengths, by its class
 NAMED, ITEM, UNNAMED = range(3)
+INDEX = "[{!r}]"  # of a namespace, by name
 
 
 def compile_guard(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
@@ -121,7 +122,7 @@ class Guards:
         self._seen: set[int] = set()
         self._data: dict[int, tuple[Data | None, Any]] = {}
         self._waiting: list[Any] = []
-        self._holders: list[Callable[[set[str] | None], Iterator[Place]]] = []  # give the places of more names
+        self._holders: list[Callable[[set[str] | None], list[Place]]] = []  # give the places of more names
         self._lacks: list[Callable[[], str]] = []  # what is asked about the names that there are not
         self._nodes: list[Any] = []
         self._used: dict[int, Any] | None = None  # nodes, by their ids; not known yet
@@ -131,10 +132,7 @@ class Guards:
         self._follow()
 
     def checks(
-        self,
-        used: Sequence[Any],
-        trained: Sequence[Sequence[Any]] = (),
-        answers: Sequence[tuple[Any, bool]] = (),
+        self, used: Sequence[Any], trained: Sequence[Sequence[Any]] = (), answers: Sequence[tuple[Any, bool]] = ()
     ) -> tuple[str, dict[str, Any]]:
         """The checks that the function would still find the nodes used and all else that its code names.
 
@@ -186,13 +184,21 @@ class Guards:
             self._meet_all(places(None))
         self._follow()
 
-    def _hold(self, places: Callable[[set[str] | None], Iterator[Place]], lack: Callable[[], str]) -> None:
-        """Meet what something holds under the names that are read, now and whenever there are more of them."""
+    def _hold(self, x: Any, held: Any, form: str = ".{}", unnamed: int = UNNAMED) -> None:
+        """Meet what x holds under the names that are read, now and whenever there are more of them."""
+        places = partial(self._places, x, held, form, unnamed)
         self._holders.append(places)
-        self._lacks.append(lack)
         self._meet_all(places(self._names))
         if self._everything:
             self._meet_all(places(None))
+
+    def _places(self, x: Any, held: Any, form: str, unnamed: int, names: set[str] | None) -> list[Place]:
+        """The places of these names; of None those of all others, which `parameters()` reads of objects alone."""
+        if names is None:
+            of_objects = form != INDEX or self._used is not None or not self._names.isdisjoint(BY_NAME)
+            names = {name for name in held.keys() - self._names if of_objects and name[:2] != "__"}
+            return [(x, form.format(name), held[name], unnamed) for name in names]
+        return [(x, form.format(name), held[name]) for name in held.keys() & names]
 
     def _meet_all(self, places: Iterable[Place]) -> None:
         for place in places:
@@ -318,21 +324,12 @@ class Guards:
         """What a namespace holds under these names. It may not get one of the others."""
         if absent := names - held.keys():
             self._asked.append(f"{self._name(held)}.keys().isdisjoint({self._name(absent)})")
-        self._meet_all([(held, f"[{name!r}]", held[name]) for name in names & held.keys()])
+        self._meet_all(self._places(held, held, INDEX, NAMED, {*names}))
 
     def _of_namespace(self, held: dict[str, Any]) -> None:
         """What it holds under the names that are read, and under any if code reads what it does not name."""
-
-        def places(names: set[str] | None) -> Iterator[Place]:
-            how = NAMED if names is not None else UNNAMED
-            if names is None:
-                names = set() if self._names.isdisjoint(BY_NAME) else held.keys() - self._names
-            return ((held, f"[{name!r}]", held[name], how) for name in names & held.keys())
-
-        def lacks() -> str:
-            return f"{self._name(held)}.keys().isdisjoint({self._name(self._names - held.keys())})"
-
-        self._hold(places, lacks)
+        self._hold(held, held, INDEX)
+        self._lacks.append(lambda: f"{self._name(held)}.keys().isdisjoint({self._name(self._names - held.keys())})")
 
     def _of_type(self, x: type) -> None:
         """What a class and those above it hold."""
@@ -341,7 +338,8 @@ class Guards:
                 self._seen.add(id(kind))
                 self._asked.append(f"{self._name(kind)}.__mro__ is {self._name(kind.__mro__)}")
                 self._meet_all(_implicit(kind))
-                self._hold(partial(_of_class, kind), partial(self._hides_nothing, kind))
+                self._hold(vars(kind), vars(kind), INDEX)
+                self._lacks.append(partial(self._hides_nothing, kind))
         if is_users(type(x).__module__):
             self._meet(x, ".__class__", type(x))
 
@@ -356,24 +354,19 @@ class Guards:
         if kind.__module__.startswith("micrograd."):
             self._of_ours(x)
         elif is_users(kind.__module__) or kind in (*LIKE_USERS, types.FunctionType):
-            self._hold(partial(self._attributes, x, _slots(kind)), partial(self._gets_no_other, x, _slots(kind)))
+            self._hold(x, getattr(x, "__dict__", {}))
+            self._hold(x, {slot: getattr(x, slot) for slot in _slots(kind) if hasattr(x, slot)}, unnamed=NAMED)
+            self._lacks.append(partial(self._gets_no_other, x))
             if kind is not types.FunctionType:
                 self._meet(x, ".__class__", kind)
         elif not hasattr(x, "cache_clear"):  # what is cached is constant
             held = [*getattr(x, "__dict__", {}).values()]
             self._meet_all((x, "", part) for part in held if isinstance(part, types.FunctionType))
 
-    def _attributes(self, x: Any, slots: set[str], names: set[str] | None) -> Iterator[Place]:
-        """Those with these names, or with any that the code does not name."""
-        held = {slot: getattr(x, slot) for slot in slots if hasattr(x, slot)} | getattr(x, "__dict__", {})
-        how = NAMED if names is not None else UNNAMED
-        for name in held.keys() - self._names if names is None else held.keys() & names:
-            yield x, f".{name}", held[name], NAMED if name in slots else how
-
-    def _gets_no_other(self, x: Any, slots: set[str]) -> str:
+    def _gets_no_other(self, x: Any) -> str:
         """Check that an object gets no other attribute that the code reads."""
         whole = self._everything and not isinstance(x, types.FunctionType)
-        asked = [f"not hasattr({self._name(x)}, {slot!r})" for slot in slots if not hasattr(x, slot)]
+        asked = [f"not hasattr({self._name(x)}, {slot!r})" for slot in _slots(type(x)) if not hasattr(x, slot)]
         if (held := getattr(x, "__dict__", None)) is not None:
             there = f"{self._name(x)}.__dict__"
             others = f"{self._name(self._names - held.keys())}.isdisjoint({there})"
@@ -394,9 +387,8 @@ class Guards:
             self._meet_all((x, "", part) for part in leaves(rest))
         else:
             self._asked.append(f"len({self._name(x)}.__dict__) == {len(held)}" if held else "")
-            self._hold(partial(self._attributes, x, set()), str)
-            how = NAMED if isinstance(x, Module) else UNNAMED
-            self._meet_all((x, f".{name}", part, how) for name, part in held.items() if name not in self._names)
+            self._hold(x, held)
+            self._meet_all(self._places(x, held, ".{}", NAMED if isinstance(x, Module) else UNNAMED, None))
 
     def _mode_of(self, x: Module) -> str:
         """Check the mode of a module that reads it."""
@@ -408,8 +400,8 @@ class Guards:
         self._nodes.append(node)
         if is_users(type(node).__module__):
             self._meet(node, ".__class__", type(node))
-        if vars(node):
-            self._hold(partial(_of_node, node), str)
+        if held := {name: x for name, x in vars(node).items() if name[0] != "_"}:
+            self._hold(node, held)
 
     def _labels(self) -> Iterator[str]:
         """Check the labels of nodes, and that they get no other attribute, if the code might read it."""
@@ -439,23 +431,19 @@ class Guards:
         if there and how == NAMED:
             self._ask_same(there, x)
         elif there:
-            self._ask_class(there, x)
+            self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
         if how != UNNAMED:
             self._ask_kinds(there if there and how == ITEM else self._name(x), x)
         kinds = [kind for kind in data.kinds if is_users(kind.__module__) and id(kind) not in self._seen]
         self._seen |= set(map(id, kinds))
         self._waiting += kinds
 
-    def _ask_class(self, there: str, x: Any) -> None:
-        """Check that what is there has the class of x."""
-        self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
-
     def _ask_same(self, there: str, x: Any) -> None:
         """Check that a name is bound to x, or to an equal number; zeros and nan are compared by their text."""
         if not isinstance(x, NUMBERS) or isinstance(x, Enum):
             self._asked.append(f"{there} is {self._name(x)}")
             return
-        self._ask_class(there, x)
+        self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
         self._asked.append(f"{there} == {self._name(x)}" if x == x != 0 else f"repr({there}) == {repr(x)!r}")
 
     def _ask_kinds(self, there: str, x: Any, depth: int = 0) -> None:
@@ -485,24 +473,12 @@ def _slots(kind: type) -> set[str]:
     return {name for held in above for name in held if isinstance(held[name], SLOT)} - {"__dict__"}
 
 
-def _of_node(node: Any, names: set[str] | None) -> Iterator[Place]:
-    """What a node holds under these names."""
-    return ((node, f".{name}", x) for name, x in [*vars(node).items()] if name in (names or ()) and name[0] != "_")
-
-
-def _of_class(kind: type, names: set[str] | None) -> Iterator[Place]:
-    """What a class holds under these names, or under any but those of Python."""
-    for name, part in list(vars(kind).items()):
-        if name in names if names is not None else name[:2] != "__":
-            yield vars(kind), f"[{name!r}]", part, NAMED if names is not None else UNNAMED
-
-
 def _implicit(kind: type) -> Iterator[Place]:
     """The special methods of a class, which Python calls: functions, or other things that can be called or bound."""
     for name, part in list(vars(kind).items()):
         bound = callable(part) or hasattr(part, "__get__")
         if name[:2] == "__" and name not in NEVER_CALLED and bound and not isinstance(part, BUILT_IN):
-            yield vars(kind), f"[{name!r}]", part
+            yield vars(kind), INDEX.format(name), part
 
 
 def _contents(x: Any) -> list[Any]:
