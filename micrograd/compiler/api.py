@@ -146,7 +146,7 @@ def kind(x: Any) -> Any:
     if x.__class__ is float or x.__class__ is int:
         return x.__class__
     if isinstance(x, np.ndarray):
-        return x.shape, x.dtype
+        return x.shape, x.dtype, x.__class__
     if isinstance(x, Value):
         return x.__class__ if is_users(x.__class__) else Value, x._row is not None
     if isinstance(x, Tensor):
