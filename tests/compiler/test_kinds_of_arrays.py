@@ -66,7 +66,7 @@ def same_integers(target: str, cases: list[tuple[Callable, list[np.ndarray]]], *
 def test_integers_of_any_two_dtypes_are_those_of_numpy_at_their_borders(dtype: str, target: str):
     a, others = borders(dtype, target)[:, None], [borders(other, target) for other in INTEGERS]
     pairs = [(op, [a, b]) for op in OPS for b in others if {a.dtype.kind, b.dtype.kind} != {"b"} or op.nin < 2]
-    alone = [np.negative, np.absolute, np.sign, *((lambda x, n=n: x**n) for n in (0, 1, 2, 3, 5))]
+    alone = [np.negative, np.absolute, np.sign, lambda x: abs(-x), *((lambda x, n=n: x**n) for n in (0, 1, 2, 3, 5))]
     same_integers(target, pairs + [(op, [a]) for op in alone if dtype != "bool"], a, *others)
 
 

@@ -75,7 +75,7 @@ class Jitted:
         """Run the program."""
         if self._indices:
             self._check_bounds(given)
-        inputs, found = [*self._read(*given)], {}
+        inputs, found = [*map(_native, self._read(*given))], {}
         places = [(found, symbol) for symbol in self._outputs] + [self._place(read, given) for read in self._targets]
         with self._jax.enable_x64(self._wide):
             for i, parts in self._parts.items():
@@ -182,6 +182,11 @@ def _kind(x: Any) -> Any:
     return (
         x.dtype if isinstance(x, (Symbol, np.ndarray, np.generic)) else type(x) if isinstance(x, (int, float)) else None
     )
+
+
+def _native(x: Any) -> Any:
+    """An array in the byte order of the machine, the only one that JAX has."""
+    return x.astype(x.dtype.newbyteorder("=")) if x.__class__ is np.ndarray and not x.dtype.isnative else x
 
 
 def _on_host(x: Any, symbol: Symbol) -> Any:
