@@ -82,7 +82,7 @@ def compiled(data: Any, backend: str = "auto") -> Functions:
 
 def on(backend: str, data: Any) -> Functions:
     """The works that "auto" runs on another back end, on this one."""
-    from micrograd.compiler.backends import c
+    from micrograd.backends import c
 
     if backend == "backend=jax":
         steps.one_thread()

@@ -419,32 +419,28 @@ class Compiled(Transformable):
 
         A program that was traced for another size of one axis, and is otherwise the same, makes that axis free.
         """
-        from .backends.onnx import to_bytes
-
         if self.settings["update"] is not None:
             raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
         program = self._current()
         built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
         others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
-        return to_bytes(built.lowered, others, dtype or "float32", built.vector)
+        return backends.bundled("onnx").to_bytes(built.lowered, others, dtype or "float32", built.vector)
 
     def to_js(self) -> bytes:
         """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""
-        from .backends.javascript import Part, module
-
-        program = self._current()
+        javascript, program = backends.bundled("javascript"), self._current()
         if self.settings["update"] is not None and program.built.update is None:
             raise TypeError(f"{self!r} cannot be saved as a training step: its optimizer takes its own step in Python")
         built, names = program.built, dict(zip(program.built.names, self.names, strict=False))
         values, made = built.lowered.values, count()
         tree: Any = values
         if not built.as_text:
-            part = (lambda i: Part(values, i)) if built.vector else values.__getitem__
+            part = (lambda i: javascript.Part(values, i)) if built.vector else values.__getitem__
             tree = tree_map(lambda x: part(next(made)) if isinstance(x, Out) else x, built.tree)
         lowered = replace(built.lowered, gradients=None, by=())
         with lock:
             names = {name: name for name in built.names} | names
-            return module(lowered, program._read(), tree, names, built.labels, built.rules).encode()
+            return javascript.module(lowered, program._read(), tree, names, built.labels, built.rules).encode()
 
     def _current(self) -> Program:
         """The program to be saved."""

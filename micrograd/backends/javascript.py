@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lowered import Lowered, Read, Symbol, reader
+from ..compiler.lowered import Lowered, Read, Symbol, reader
 from .loops import Loops, unlooped
 from .wording import DOUBLE, OWN, C, name_of
 

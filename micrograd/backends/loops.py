@@ -7,7 +7,7 @@
     loops       a line joins the first loop over its shape that runs after what the line reads; an array that is read in
                 the turn that sets it, and nowhere else, is a variable
 
->>> from ..graph import Graph
+>>> from ..compiler.graph import Graph
 >>> x = Graph().input("x", (4, 3), np.dtype(float))
 >>> print("\\n".join(Loops(Lowered(("x",), (), (np.exp(x.transpose((1, 0))) * 2.0).sum(1))).body()))
 for (int i = 0; i < 3; i++) out0[i] = 0.0;
@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lowered import ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, leaves, library, symbols_in
+from ..compiler.lowered import ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, leaves, library, symbols_in
 from .wording import BOOL, DOUBLE, INT, C, kind_of, limits_of, loop_types
 
 WHOLE, ADDED = "{} = {};".format, "{} += {};".format  # which `Loops` and the language write

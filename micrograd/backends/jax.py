@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import lowered
-from ..lowered import OPSET, Lowered, Read, Symbol, library, needed, reader, symbols_in
+from ..compiler.lowered import OPSET, Lowered, Read, Symbol, library, needed, reader, symbols_in
+from ..compiler.lowered import evaluate as evaluated
 
 RESIDENT = True  # arrays stay on the device between the steps of a training program
 OPTIONS = ("devices",)
@@ -216,7 +216,7 @@ def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The operation, with jax.numpy for NumPy."""
     if op[0] == "." and "axis" in named and not args[0].ndim:  # where NumPy has an axis 0
         named = {**named, "axis": None}
-    return lowered.evaluate(op, args, named, PURE, jnp())
+    return evaluated(op, args, named, PURE, jnp())
 
 
 def _at(a: Any, index: Any) -> Any:

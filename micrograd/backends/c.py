@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..lowered import BY_COLUMNS, Lowered, Symbol, reader
+from ..compiler.lowered import BY_COLUMNS, Lowered, Symbol, reader
 from .libraries import cached, compiled, compiler
 from .loops import Loops, unlooped
 from .wording import C

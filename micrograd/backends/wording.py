@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lowered import BY_COLUMNS, Symbol
+from ..compiler.lowered import BY_COLUMNS, Symbol
 
 DOUBLE, BOOL, INT = np.dtype(float), np.dtype(bool), np.dtype(np.int64)
 SIGNS = {
