@@ -34,7 +34,7 @@ _WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same
 _WORDS |= {"hasattr", "map", "type"}
 _WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *SPECIAL}
 TEXT = (bool, str, type(None))
-ARRAYS = (np.ndarray, np.memmap) if np else ()  # those of other classes compute by rules of their own
+ARRAYS = (np.ndarray, np.memmap) if np else ()  # no other classes, which compute by their own rules
 
 
 def has_arrays(args: Any) -> bool:
