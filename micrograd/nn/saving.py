@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..common.undo import all_or_nothing
+from ..engine.locks import holding
 from ..tensor.tensor import Tensor
 from .module import Module
 
@@ -75,8 +76,7 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(content)
     else:
-        with _saving:
-            _replace(target.resolve(), content)
+        holding(_saving, _replace, target.resolve(), content)
 
 
 def load(path: FilePath, into: Any = None) -> dict[str, Any]:

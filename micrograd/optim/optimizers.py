@@ -130,7 +130,8 @@ class Optimizer(Settings):
     def step(self) -> None:
         """Update every parameter once, from its `.grad`, after `reduce()`. A NaN propagates to the parameter.
 
-        If it raises, Ctrl-C included, no parameter and no state has changed.
+        The step is all or nothing. If it raises an error, no parameter and no state has changed. A Ctrl-C or a lack of
+        memory may come at its very end, and then the step is complete although it raises.
         """
         if not self._reduced:
             self.reduce()

@@ -21,17 +21,32 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..engine.modes import is_grad_enabled, modes_on
+from ..engine.by_hand import Closure
+from ..engine.locks import holding
+from ..engine.modes import interceptor, is_grad_enabled, modes_on
 from ..engine.rows import LEAF, Row
 from ..engine.walk import lock
 from ..scalars import ops, roots
 from ..scalars.grad_fn import GradFn
 from ..scalars.hooks import RemovableHandle
-from ..scalars.kinds import is_tracing, read_data, setting, traced, watched
-from ..scalars.rows import Closure, nothing
+from ..scalars.kinds import is_tracing, read_data, traced, watched
+from ..scalars.rows import nothing
 from . import arrays
 from .arrays import plain_index, real_dtype
-from .node import Array, ArrayNode, array_of, changing_node, fits, handle, new_node, operand, order, record, write
+from .node import (
+    Array,
+    ArrayNode,
+    Storage,
+    array_of,
+    changing_node,
+    fits,
+    handle,
+    new_node,
+    operand,
+    order,
+    record,
+    write,
+)
 
 
 def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
@@ -122,11 +137,7 @@ class Handle:
         node = changing_node(self)
         storage = node._store
         if storage is not None and storage.users:
-            with lock:  # another thread's step may be writing to the array
-                if storage.views:
-                    storage.hand_out(node._data)
-                elif node._store is storage:
-                    node._data, node._store = node._data.copy(order="K"), None
+            holding(lock, _hand_out, node, storage)  # another thread's step may be writing to the array
         return node._data
 
     @data.setter
@@ -178,7 +189,8 @@ class Handle:
         Raises:
             RuntimeError: the dtype is not a float, or self is not a leaf.
         """
-        setting(self)
+        if modes_on and (mode := interceptor()):
+            mode.freeze(self)
         _check_float(self.dtype, wanted)
         node = self._node
         if wanted == (node._row is not None):
@@ -223,7 +235,7 @@ class Handle:
         array([ 2., 40.])
         """
         node = traced(self)._node if modes_on else self._node
-        compiled = getattr(node._row, "run_compiled", None)
+        compiled = getattr(node._row, "whole_pass", None)
         plain = gradient is None and not retain_graph and not create_graph and inputs is None
         if not (plain and compiled and compiled(node)):
             roots.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
@@ -418,6 +430,14 @@ class Handle:
 
 for _name, _row in {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": ops.div, "pow": ops.pow}.items():
     setattr(Handle, f"__i{_name}__", lambda self, other, row=_row: write(self, row, other))
+
+
+def _hand_out(node: ArrayNode, storage: Storage) -> None:
+    """Let the user write to the node's array, which a graph has saved."""
+    if storage.views:
+        storage.hand_out(node._data)
+    elif node._store is storage:
+        node._data, node._store = node._data.copy(order="K"), None
 
 
 def _check_float(dtype: np.dtype[Any], requires_grad: bool) -> None:
