@@ -390,15 +390,19 @@ def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: b
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    with lock:  # no other pass misses the hooks
-        hooks = [(node, node._hooks) for node in inputs if node._hooks]
-        try:
-            for node, _ in hooks:
-                node._hooks = {}
-            _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
-        finally:
-            for node, those in hooks:
-                node._hooks = those
+    seeds = seeded(roots, g, create_graph)
+    return holding(lock, _partials_without_hooks, roots, seeds, inputs, create_graph)  # no other pass misses the hooks
+
+
+def _partials_without_hooks(roots: Any, seeds: Any, inputs: Sequence[Any], create_graph: bool) -> list[Any]:
+    hooks = [(node, node._hooks) for node in inputs if node._hooks]
+    try:
+        for node, _ in hooks:
+            node._hooks = {}
+        _, found = run_pass(roots, seeds, create_graph, inputs, stop=True)
+    finally:
+        for node, those in hooks:
+            node._hooks = those
     return [found.get(node) for node in inputs]
 
 

@@ -93,8 +93,16 @@ class Elementwise:
 
         return player(self, **options)
 
+    @property
+    def _mask(self) -> Any:
+        """What a masked array of NumPy's asks an operand for, before it computes on the number alone."""
+        raise TypeError(
+            f"found a masked array and a {type(self).__name__}: the result would have no gradient; pass a plain array, "
+            "as from filled(0.0), and multiply by a mask of 0 and 1"
+        )
+
     def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in NAMES]
+        return [name for name in object.__dir__(self) if name not in NAMES and name != "_mask"]
 
 
 def _foreign(name: str) -> property:

@@ -333,7 +333,7 @@ def operand(x: Any) -> tuple[Any, Any]:
     """The node of an operand (`NOTHING` for a plain number or array), and its value."""
     if isinstance(x, ArrayNode.kind):
         return x._node, x._node._data
-    array = array_of(x) if isinstance(x, _LISTS) else x
+    array = array_of(x) if isinstance(x, _LISTS) else np.asarray(x) if x.__class__ is np.memmap else x
     if isinstance(x, _NUMBERS) or (array.__class__ is Array and array.dtype.kind in "fiub"):
         return NOTHING, array
     if may_meet(x):
