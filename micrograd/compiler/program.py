@@ -8,10 +8,10 @@ whose row belongs to the program:
 >>> square = compile(lambda x: x * x)
 >>> loss = square(x)
 
-`loss._x` are the nodes that it is differentiated by. `loss._y` describes the call: its gradients, or what is needed to
+`loss._b` are the nodes that it is differentiated by. `loss._x` describes the call: its gradients, or what is needed to
 compute them.
 
->>> loss._x == (x,), loss._y[0].grads
+>>> loss._b == (x,), loss._x[0].grads
 (True, [6.0])
 >>> loss.backward()  # the fast path: no walk, the gradients are added as they are
 >>> x.grad
@@ -25,19 +25,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, ItemsView, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from ..autograd.transforms import copied
 from ..common.collector import without_collector
 from ..common.trees import leaves, tree_map
-from ..engine.modes import interceptor, modes_on
+from ..engine.locks import holding
+from ..engine.modes import before_change, interceptor, modes_on, on_change
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
 from ..engine.walk import lock
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
-from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.kinds import node_of
 from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
@@ -174,8 +176,7 @@ class OnDevice(Program):
     """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        with lock:
-            return self._run(args)
+        return holding(lock, self._run, args)
 
 
 class TrainingProgram(OnDevice):
@@ -209,15 +210,14 @@ class TrainingProgram(OnDevice):
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
         if store and self.built.remembered and not (store.states and store.has(self.update.state, self.states)):
-            with lock:
-                store.bring_states()  # other states: what is not identical was compared, and so brought home
+            holding(lock, store.bring_states)  # other states: what is not identical was compared, and so brought home
             if counts_differ(self.update, self.trained) > self.built.apart:
                 return False
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def _run(self, args: tuple[Any, ...]) -> Any:
-        if before_change:  # lazy mode is in use
-            changing(*map(node_of, self.trained))
+        if on_change:  # lazy mode is in use
+            before_change(*map(node_of, self.trained))
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -304,7 +304,20 @@ class ProgramCall:
         """The gradients of the operands."""
         return self.found if self.found.__class__ is list else self.found.tolist()
 
-    def commit(self, before: list[Any]) -> None:
+    def commit(self) -> bool:
+        """Add the gradients to the operands' `.grad`, all or none; False if one of them is no plain leaf."""
+        before = self.program.gradients_before(self.operands)
+        if len(before) < len(self.operands):
+            return False
+        try:
+            self._add(before)
+        except BaseException:
+            for p, grad in zip(self.operands, before, strict=True):
+                p._gradient = grad
+            raise
+        return True
+
+    def _add(self, before: list[Any]) -> None:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
         total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
@@ -378,16 +391,21 @@ def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: b
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    with lock:  # no other pass misses the hooks
-        hooks = [(node, node._hooks) for node in inputs if node._hooks]
-        try:
-            for node, _ in hooks:
-                node._hooks = {}
-            _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
-        finally:
-            for node, those in hooks:
-                node._hooks = those
+    one_pass = partial(run_pass, roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+    _, found = holding(lock, _without_hooks, inputs, one_pass)  # no other pass misses the hooks
     return [found.get(node) for node in inputs]
+
+
+def _without_hooks(nodes: Sequence[Any], run: Callable[[], Any]) -> Any:
+    """The result of `run`, which calls no hook of these nodes."""
+    hooks = [(node, node._hooks) for node in nodes if node._hooks]
+    try:
+        for node, _ in hooks:
+            node._hooks = {}
+        return run()
+    finally:
+        for node, those in hooks:
+            node._hooks = those
 
 
 def _sum_of_numbers(grads: list[Any]) -> Any:
@@ -432,9 +450,9 @@ class ProgramRow(Many):
     def __init__(self, name: str):
         super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
-    def run_compiled(self, node: Any) -> bool:
+    def whole_pass(self, node: Any) -> bool:
         """Do a whole pass without a walk, if all operands are plain leaves: add the call's gradients to `.grad`."""
-        call = node._y[0]
+        call = node._x[0]
         operands = call.operands
         if not call.program.built.fused or (modes_on and (is_anomaly_enabled() or interceptor())):
             return False
@@ -442,16 +460,8 @@ class ProgramRow(Many):
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
-        with lock:
-            before = call.program.gradients_before(operands)
-            if len(before) < len(operands):
-                return False
-            try:
-                call.commit(before)
-            except BaseException:
-                for p, grad in zip(operands, before, strict=True):
-                    p._gradient = grad
-                raise
+        if not holding(lock, call.commit):
+            return False
         if node._is_number:
             node._gradient = 1.0
         else:
