@@ -69,7 +69,7 @@ which-python:
 mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
 	nice -n 19 $(BIN)/python tools/mutants.py $(ARGS)
 
-hunt: .venv/.dev  ## random programs against each other and PyTorch, for SECONDS=600
+hunt: .venv/.dev  ## random programs and uses against each other, PyTorch and a naive engine, for SECONDS=600
 	$(BIN)/python tools/hunt.py $(or $(SECONDS),600)
 
 docs: site  ## the same as make site
