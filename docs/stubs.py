@@ -53,7 +53,7 @@ MANY: Node
 '''
 VALUE = '''"""Written by docs/stubs.py: Value with all that is added to it."""
 from collections.abc import Callable, Sequence
-from typing import Any, Never, Self
+from typing import Any, Self
 from ..scalars.methods import Elementwise
 from .node import Node as Node, fill_slots as fill_slots
 from .recording import method_of as method_of, number as number, operator_of as operator_of

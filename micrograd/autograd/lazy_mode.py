@@ -104,9 +104,12 @@ def _memory(node: Any) -> Any:
 
 
 def _compute_readers(*nodes: Any) -> None:
-    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for."""
+    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for.
+
+    A node that is pending itself is computed first: its readers then stand where those of other nodes do.
+    """
     if _readers:
-        holding(lock, _compute_readers_of, map(_memory, nodes))
+        holding(lock, _compute_readers_of, map(_memory, map(realize, nodes)))
 
 
 def _compute_readers_of(memories: Iterable[Any]) -> None:

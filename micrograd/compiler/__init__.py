@@ -21,6 +21,7 @@ The files are listed in the order in which a function passes through them. Each 
         backends     how one is found, and `python`, which writes source; the folder `micrograd/backends` has others
 6.  Interface: what happens in a call.
         build        the five steps above, combined
+        data         what is constant, and not looked into
         stale        detect when a trace is stale
         offload      where numbers are between the steps of a training program
         program      runs what was built, and returns nodes

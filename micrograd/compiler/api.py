@@ -73,14 +73,12 @@ def compile(
 
     - Live values are read at each call. They are the numbers of the nodes that fn reaches, and the settings and state
       of an optimizer in `update=`.
-    - Watched properties lead to a new trace when they change. They are `requires_grad`, `training`, and what the
-      variables, defaults, attributes, methods and containers that the code reads through are bound to, with the length
-      of containers and the kind of what is in them.
-    - Constants stay until `f.retrace()`. They are numbers in containers and arrays, and what other libraries, the
-      clock, files and the environment say.
+    - Watched properties lead to a new trace when they change. They are `requires_grad`, `training`, what the names in
+      the code are bound to, and what is in the containers that the code reads through, except for numbers.
+    - Constant is everything else, until `f.retrace()`. Most often it is a number in a container or an array, what is in
+      a container of more than 100 numbers or texts, and what other libraries, the clock and files say.
     - Refused operations raise an error that names what and where. Such an operation reads or writes a number or a
-      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, starts a thread, or changes a
-      setting.
+      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, or changes a setting.
 
     Args:
         fn: function of numbers (which it sees as Values), arrays (as Tensors), nodes, and lists, tuples and dicts of

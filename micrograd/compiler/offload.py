@@ -30,7 +30,7 @@ from ..engine.locks import holding
 from ..engine.rows import LEAF
 from ..engine.value import Node, Value
 from ..engine.walk import lock
-from ..optim.optimizers import State
+from ..optim.optimizers import State, States
 from ..tensor.optional import ArrayNode, np
 from .lowered import at_once
 
@@ -113,7 +113,7 @@ class Store:
         """True if an optimizer still has these states. It is asked again only after somebody looked at them."""
         if state.__class__ is AwayStates and state.store is self:  # type: ignore[attr-defined]
             return True
-        if isinstance(state, State):  # before they are compared, lest another thread should change them in between
+        if isinstance(state, States):  # before they are compared, lest another thread should change them in between
             state.store = self
             object.__setattr__(state, "__class__", AwayStates)
         if [*dict.values(state)] == states:
@@ -227,7 +227,7 @@ def _bring_home(x: Any) -> None:
     if isinstance(x, AwayState):
         x.store.bring_states()
     elif isinstance(x, AwayStates):
-        object.__setattr__(x, "__class__", State)
+        object.__setattr__(x, "__class__", States)
         del x.store
     elif isinstance(x, Away):
         try:
@@ -286,7 +286,7 @@ class AwayState(State):
     __slots__ = ()
 
 
-class AwayStates(State):
+class AwayStates(States):
     """The states of all parameters, which are in a store, and of which nobody has looked at one since."""
 
     __slots__ = ()

@@ -84,8 +84,8 @@ seams adds names, and replaces none: what one reads here is what runs.
                                     methods set on `Value` and `Node`: `sinh`, `show`, `register_hook`, words of other
                                     libraries. `micrograd/__init__.py`, which is above, adds those of `scalars/`
 
-Read `value` first, then `walk`, `rows` and `ops`. `node`, `floats`, `modes` and `locks` explain themselves when they are
-met, and `recording` comes last.
+Read `value` first, then `walk`, `rows` and `ops`. `node`, `floats`, `modes` and `locks` explain themselves when one
+meets them, and `recording` comes last.
 """
 
 from .value import Value as Value

@@ -43,7 +43,7 @@ def flat(_g: Any, _x: Any, like: Any) -> Any:
 
 
 def _sigmoid(a: Any) -> Any:
-    e = lib(a).exp(-abs(a))  # never overflows
+    e = lib(a).exp(0.0 - abs(a))  # never overflows, and of unsigned integers too is negative
     return lib(a).where(a >= 0, 1.0, e) / (1.0 + e)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 from numbers import Real
-from typing import Any, Never, Self
+from typing import Any, Self
 
 from . import ops
 from .by_hand import backward_of, record_by_hand, set_backward
@@ -37,12 +37,15 @@ class Value(Node):
     Args:
         data: a real number, which is stored as a float.
         _children, _op: the operands and the name of a hand-written op. Assign its backward as `out._backward = f`, a
-            function without arguments that adds to the operands' `.grad`.
+            function without arguments that adds to the operands' `.grad`. In place of the name, a tuple of numbers has
+            the derivative of the result by each operand, as in `Value(a.data * b.data, (a, b), (b.data, a.data))`.
         label: the name shown in drawings.
         requires_grad: False makes a constant, which receives no gradient.
+        others: `children` and `local_grads`, other names of `_children` and of the tuple.
 
     Raises:
-        TypeError: `data` is not a real number, `_children` are not Values, or there is no such keyword.
+        TypeError: `data` is not a real number, `_children` are not Values, or the derivatives are not real numbers.
+        ValueError: there is not one derivative for each operand.
 
     `.grad` is the integer 0 until a backward pass has reached the node, then a float (a Value under `create_graph`).
 
@@ -62,19 +65,17 @@ class Value(Node):
         self,
         data: float,
         _children: Sequence[Any] = (),
-        _op: str = "",
+        _op: Any = "",
         label: str = "",
         *,
         requires_grad: bool = True,
-        **unknown: Never,
+        **others: Any,
     ):
         fill_slots(self, checked_number(data), LEAF if requires_grad else None)
         if label:
             self.label = label
-        if unknown:
-            raise unknown_keyword(*unknown)
-        if _children or not isinstance(_children, tuple):
-            record_by_hand(self, _children, _op, requires_grad)
+        if others or _op or _children or not isinstance(_children, tuple):
+            record_by_hand(self, _children, _op, requires_grad, **others)
 
     @property
     def data(self) -> float:
@@ -245,14 +246,6 @@ class Value(Node):
 for _name, _row in ops.TABLE.items():
     if _row.doc:
         setattr(Value, _name, method_of(_row))
-
-
-def unknown_keyword(name: str, *_: str) -> TypeError:
-    """The error for a keyword that Value does not have."""
-    from difflib import get_close_matches  # not at the top: only mistakes need it
-
-    meant = get_close_matches(name, ("data", "label", "requires_grad"), 1, 0.4) or ["label"]
-    return TypeError(f"Value has no keyword {name}: did you mean {meant[0]}?")
 
 
 def checked_number(data: Any) -> float:

@@ -1,7 +1,7 @@
 """Written by docs/stubs.py: Value with all that is added to it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Never, Self
+from typing import Any, Self
 
 from ..scalars.methods import Elementwise
 from .node import Node as Node
@@ -16,11 +16,11 @@ class Value(Node, Elementwise):
         self,
         data: float,
         _children: Sequence[Any] = (),
-        _op: str = "",
+        _op: Any = "",
         label: str = "",
         *,
         requires_grad: bool = True,
-        **unknown: Never,
+        **others: Any,
     ) -> None: ...
     @property
     def data(self) -> float: ...
@@ -65,9 +65,6 @@ class Value(Node, Elementwise):
         """The number as a Python float."""
     def __bool__(self) -> bool: ...
     def __reduce_ex__(self, protocol: Any) -> Any: ...
-
-def unknown_keyword(name: str, *_: str) -> TypeError:
-    """The error for a keyword that Value does not have."""
 
 def checked_number(data: Any) -> float:
     """`data` as a float; TypeError if it is not a real number."""

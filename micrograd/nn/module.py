@@ -75,7 +75,7 @@ class Module(KeywordsChecked):
     if not TYPE_CHECKING:  # for which every attribute would exist
 
         def __getattr__(self, name: str) -> Any:
-            raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES)
+            raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the subclass's `forward`; TypeError if it has none."""

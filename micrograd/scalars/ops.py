@@ -41,7 +41,7 @@ def share(g: Any, m: Any) -> Any:
 
 
 def _softplus(a: Any) -> Any:
-    return lib(a).maximum(a, 0.0) + lib(a).log1p(lib(a).exp(-abs(a)))
+    return lib(a).maximum(a, 0.0) + lib(a).log1p(lib(a).exp(0.0 - abs(a)))
 
 
 def _radius(a: Any, b: Any) -> Any:

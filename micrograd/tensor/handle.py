@@ -17,10 +17,12 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from warnings import warn
 
 import numpy as np
 
+from ..common.words import unknown
 from ..engine.by_hand import Closure
 from ..engine.locks import holding
 from ..engine.modes import interceptor, is_grad_enabled, modes_on
@@ -107,10 +109,19 @@ class Handle:
             self.label = label
         if not isinstance(_children, tuple) or _children:
             children = _checked_operands(_children)
+            if not isinstance(_op, str):  # numbers, as a Value takes them, would send nothing
+                raise TypeError(
+                    f"the name of an op is a str, found {_op!r:.60}: assign its backward, out._backward = f"
+                )
             if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
                 self._node._record(Closure(_op, nothing), children, None)
 
     # ---- attributes
+
+    if not TYPE_CHECKING:  # for which every attribute would exist
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(f"a {type(self).__name__}", name, x=self)
 
     shape: tuple[int, ...] = _of_data("shape", "The lengths of the axes, a tuple of ints.")
     ndim: int = _of_data("ndim", "The number of axes.")
@@ -155,8 +166,19 @@ class Handle:
 
     @property
     def grad(self) -> Any:
-        """The accumulated gradient, which is None, an array of self's shape, or under `create_graph=True` a Tensor."""
-        return self._node.grad
+        """The accumulated gradient, which is None, an array of self's shape, or under `create_graph=True` a Tensor.
+
+        That of an op's result is dropped after `backward()`, unless `retain_grad()` was called. Reading it then warns.
+        """
+        node = self._node
+        grad = node.grad
+        if grad is None and node._row and not node._retains_grad:
+            warn(
+                f"the .grad of a Tensor that '{node._op}' made is not kept, so it is None: call retain_grad() on it "
+                "before backward()",
+                stacklevel=2,
+            )
+        return grad
 
     @grad.setter
     def grad(self, grad: Any) -> None:
@@ -338,13 +360,19 @@ class Handle:
         """
         return self.copy_(0)
 
-    # ---- plain results: comparisons are elementwise and return arrays; hash is by identity
+    # ---- plain results: comparisons, and logic of bools, are elementwise and return arrays; hash is by identity
 
     def __hash__(self) -> int:
         return id(self)
 
     __eq__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.eq)
     __ne__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.ne)
+    __and__ = __rand__ = comparison(operator.and_)
+    __or__ = __ror__ = comparison(operator.or_)
+    __xor__ = __rxor__ = comparison(operator.xor)
+
+    def __invert__(self) -> Any:
+        return ~read_data(self._node)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The index of the maximum.

@@ -95,6 +95,21 @@ def test_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
     assert not {"take", "placed", "concatenate"} & {x.op for x in step.lowered.steps}  # as a person would write it
 
 
+@pytest.mark.parametrize("sizes", [[1], [1, 1], [1, 4, 1]], ids=str)
+def test_single_neuron_on_known_samples_is_one_product_for_however_many(sizes: list[int]):
+    """The scores share their weights, and differ in their coefficients alone."""
+
+    def lines(n: int) -> int:
+        rng, model = random.Random(0), MLP(2, sizes, activation="tanh", rng=random.Random(0))
+        samples = [([rng.gauss(0, 1), rng.gauss(0, 1)], rng.choice([-1, 1])) for _ in range(n)]
+        f = lambda: sum((model(x) - y) ** 2 for x, y in samples) / n  # noqa: E731
+        compiled = micrograd.compile(f, backend="numpy")
+        assert near(with_gradients(compiled, model.parameters()), with_gradients(f, model.parameters()))
+        return compiled.source.count("\n")
+
+    assert lines(100) == lines(200) < 60
+
+
 @pytest.mark.parametrize("rows_first", [True, False])
 def test_table_of_dot_products_is_one_product_in_whichever_order_it_was_made(rows_first: bool):
     rng = random.Random(1)

@@ -1,9 +1,13 @@
 """A beginner's mistakes: each gets the sentence that helps."""
 
+import pydoc
+
 import numpy as np
 import pytest
 
+import micrograd
 from micrograd import Tensor, Value, backward, functional, grad, nn, no_grad
+from micrograd.common import words
 
 ONE_HOT = "these look one-hot, so pass targets.argmax(axis=-1)"
 NO_VALUE = "nothing to differentiate: no Value in this computation has requires_grad=True"
@@ -53,8 +57,54 @@ MISTAKES = {
 }
 
 
+MISTAKES |= {  # names that are nearly right
+    "backwards": (lambda: Value(1.0).backwards(), "a Value has no attribute 'backwards': the word here is backward"),
+    "backwards of a Tensor": (lambda: X.backwards(), "a Tensor has no attribute 'backwards': the word here is back"),
+    "a Tensor's method": (lambda: X.softmx(), "a Tensor has no attribute 'softmx': did you mean softmax?"),
+    "a Tensor's attribute": (lambda: X.shap, "a Tensor has no attribute 'shap': did you mean shape?"),
+    "another library's word": (lambda: X.view(2), "a Tensor has no attribute 'view': the word here is reshape"),
+    "evel": (lambda: nn.Linear(2, 1).evel(), "'Linear' object has no attribute 'evel': did you mean eval?"),
+    "zerograd": (lambda: nn.MLP(2, [1]).zerograd(), "'MLP' object has no attribute 'zerograd': did you mean zero_grad"),
+    "a parameter": (lambda: nn.Linear(2, 1).wieght, "has no attribute 'wieght': did you mean weight?"),
+    "an attribute of its own": (lambda: nn.Sequential(nn.ReLU()).layesr, "did you mean layers?"),
+    "a subclass": (
+        lambda: nn.Parameter([1.0]).detatch(),
+        "a Parameter has no attribute 'detatch': did you mean detach",
+    ),
+}
+
+
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_mistake_is_answered_with_what_to_do(mistake, message):
     with pytest.raises((TypeError, ValueError, RuntimeError, IndexError, AttributeError)) as found:
         mistake()
     assert message in str(found.value)
+
+
+@pytest.mark.parametrize("x", [X, nn.Linear(2, 1), Value(1.0)], ids=lambda x: type(x).__name__)
+def test_name_that_is_like_no_other_has_no_hint_and_is_still_missing(x):
+    assert not hasattr(x, "quux")
+    assert not hasattr(x, "_quux")
+    with pytest.raises(AttributeError) as found:
+        _ = x.quux
+    assert "mean" not in str(found.value)
+
+
+@pytest.mark.parametrize("name", sorted(words.NAMES))
+@pytest.mark.parametrize("made", [lambda: Value(2.0), lambda: Tensor([2.0])])
+def test_word_of_another_library_names_what_this_kind_has_and_may_be_an_attribute(made, name: str):
+    x = made()
+    with pytest.raises(AttributeError) as caught:
+        getattr(x, name)
+    meant = str(caught.value).rpartition("the word here is ")[2]
+    if meant.isidentifier():
+        assert hasattr(x, meant) or hasattr(micrograd, meant)
+    if isinstance(x, Value):
+        setattr(x, name, 0.5)
+        assert getattr(x, name) == 0.5
+        assert getattr(x * 1, name, None) is None
+        assert not hasattr(Value, name)
+
+
+def test_help_of_a_value_lists_no_words_of_other_libraries():
+    assert {"unsqueeze", "permute", "is_cuda"}.isdisjoint(pydoc.render_doc(Value).split())

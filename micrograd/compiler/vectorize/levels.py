@@ -163,7 +163,8 @@ class Levels:
         for (plain, *rights), lefts in alike.items():
             full = len(lefts) > 1 and (len(rights) > 1 or self.at.samples is not None)
             size, alone = len(lefts) * len(rights) * len(rights[0]), 32 if self.at.samples is None else 4
-            if full or (not plain and (size > 128 or size == len(rights[0]) > alone)):
+            large = size > 128 and not (plain and len(lefts) == 1)  # such as one neuron's scores of many samples
+            if full or large or (not plain and size == len(rights[0]) > alone):
                 yield self._table(dots, plain, lefts, rights)
             else:
                 for left in lefts:
