@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from inspect import signature
 from typing import Any, Self, TypeVar
 from warnings import warn
 
@@ -123,9 +122,6 @@ class _Foreign:
 
 for _name, _maker in ops.MAKERS.items():
     getattr(Elementwise, _name).__doc__ = _maker.__doc__
-_clip = signature(Elementwise.clip)
-_words = [x for x in _clip.parameters.values() if x.kind is not x.VAR_KEYWORD]
-Elementwise.clip.__signature__ = _clip.replace(parameters=_words)  # type: ignore[attr-defined]
 for _name in NAMES:
     setattr(Elementwise, _name, _Foreign(_name))
 
