@@ -76,7 +76,8 @@ def of_a_name(name: str, found: Any) -> Iterator[str]:
     if not re.match(r"(?!(?:This|Returns|Gives|Makes|Gets|Sets|Computes)\b)\S[^?\n]+[.:](\n\n|$)", doc):
         yield f"the first line is {doc.partition(chr(10))[0]!r}: a noun phrase or an imperative, and a full stop"
     heads = re.findall(r"^(\*?\*?\w[^:]*):", section(doc, "Args"), re.MULTILINE)
-    said, takes = {word.lstrip("*") for head in heads for word in head.split(", ")}, set(parameters(found))
+    said = {word.lstrip("*") for head in heads for word in head.split(", ")}
+    takes = {name for name in parameters(found) if name in said or name != "_misspelt"}
     if said != takes:
         yield f"Args lacks {takes - said}, and has {said - takes}, which it does not take"
     if takes and returns(found) and not section(doc, "Returns"):

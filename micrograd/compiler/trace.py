@@ -105,20 +105,20 @@ class Trace(Interceptor):
             vars(made)["_source"] = source
         return made
 
-    def look(self, x: Any, requires_grad: bool) -> None:
+    def look(self, node: Any, requires_grad: bool) -> None:
         """Note that a node's shape was read, or whether it requires a gradient."""
-        if isinstance(x, (Value, Tensor)) and not isinstance(x, Traced):
-            _, known = self.watched.get(id(x), (None, None))
-            answer = node_of(x)._row is not None if requires_grad else known
-            self.watched[id(x)] = weakref.ref(x), answer
+        if isinstance(node, (Value, Tensor)) and not isinstance(node, Traced):
+            _, known = self.watched.get(id(node), (None, None))
+            answer = node_of(node)._row is not None if requires_grad else known
+            self.watched[id(node)] = weakref.ref(node), answer
 
-    def freeze(self, x: Any) -> None:
-        """Raise, at the end of the trace if x is not an argument: it may have been created inside."""
-        if isinstance(x, Traced):
-            if "_source" in vars(x):
+    def freeze(self, node: Any) -> None:
+        """Raise, at the end of the trace if node is not an argument: it may have been created inside."""
+        if isinstance(node, Traced):
+            if "_source" in vars(node):
                 raise frozen(SETTING)
-        elif isinstance(x, (Value, Tensor)):
-            self.set.append((weakref.ref(x), node_of(x)._row is not None, frozen(SETTING)))
+        elif isinstance(node, (Value, Tensor)):
+            self.set.append((weakref.ref(node), node_of(node)._row is not None, frozen(SETTING)))
 
     def end(self) -> None:
         """Let go of the graph, and undo what the function must not do."""

@@ -153,12 +153,12 @@ class Mode(ContextDecorator):
     variable: Any
     value: Any
 
-    def state(self, outer: Any) -> State:
+    def _state(self, outer: Any) -> State:
         """What the variable holds inside, given what it held before."""
         return State(self.value, outer)
 
     def __enter__(self) -> None:
-        self.variable.set(self.state(self.variable.get()))
+        self.variable.set(self._state(self.variable.get()))
 
     def __exit__(self, *_: object) -> None:
         state = self.variable.get()
@@ -172,7 +172,7 @@ class Recording(Mode):
 
     variable = how
 
-    def state(self, outer: OpState | None) -> State:
+    def _state(self, outer: OpState | None) -> State:
         return OpState(self.value, None if outer is None else outer.instead, outer)
 
 
@@ -181,7 +181,7 @@ class Intercepting(Mode):
 
     variable = how
 
-    def state(self, outer: OpState | None) -> State:
+    def _state(self, outer: OpState | None) -> State:
         return OpState(outer is None or outer.records, self.value, outer)
 
 

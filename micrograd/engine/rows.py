@@ -34,7 +34,7 @@ class Row:
 
     backward: Callable[[Any], None]
     whole_pass: Any = None  # a function that does a whole pass from a node of this row, if it can: a compiled one
-    released: bool = False  # True if the graph behind a node of this row was let go
+    released: bool = False  # True if the graph behind a node of this row is released
     doc: str = ""  # the docstring, if the op is public
     settings: Mapping[str, Any] = {}  # what the row was made with besides its formulas
     needs_values: bool = True  # False if the rules use only the shapes of the values

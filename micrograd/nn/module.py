@@ -212,9 +212,8 @@ def _add_parameters(items: Iterable[Any], found: dict[Any, None], seen: set[int]
         elif isinstance(x, (Module, tuple, dict, list)):
             if id(x) not in seen:  # a module may refer to its parent
                 seen.add(id(x))
-                _add_parameters(
-                    _listed(x) if isinstance(x, Module) else x.values() if isinstance(x, dict) else x, found, seen
-                )
+                inner = _listed(x) if isinstance(x, Module) else x.values() if isinstance(x, dict) else x
+                _add_parameters(inner, found, seen)
         elif is_node(x) and (node_of(x)._row is LEAF or modes_on):
             found[x] = None
 
@@ -239,7 +238,8 @@ def _held_in(
         if is_module := isinstance(x, Module):
             yield path.removesuffix("."), x
         held = x._held() if is_module else x if isinstance(x, dict) else dict(enumerate(x))
-        lists_others = is_module and listed and type(x).parameters is not Module.parameters
+        own = type(x).parameters if isinstance(x, Module) else Module.parameters
+        lists_others = listed and own is not Module.parameters
         known: set[int] = set()  # by id, since a module may have an == of the user's
         for key, item in held.items() if deep or not is_module else ():
             for pair in _held_in(item, f"{path}{key}.", (*outer, x), deep, listed):
@@ -247,7 +247,7 @@ def _held_in(
                     known.update(map(id, leaves(pair[1])))
                 yield pair
         if lists_others:
-            others = [p for p in dict.fromkeys(type(x).parameters(x)) if id(p) not in known]
+            others = [p for p in dict.fromkeys(own(x)) if id(p) not in known]
             yield from [(f"{path}parameters", others)] if others else []
 
 

@@ -43,9 +43,9 @@ class Elementwise:
     def leaky_relu(self, slope: float = 0.01) -> Self:
         return self._apply(ops.leaky_relu(slope), (self,))  # type: ignore[attr-defined]
 
-    def clip(self, low: float | None = None, high: float | None = None, **misspelt: Any) -> Self:
-        if misspelt:
-            check(misspelt, ops.clip, "clip()")
+    def clip(self, low: float | None = None, high: float | None = None, **_misspelt: Any) -> Self:
+        if _misspelt:
+            check(_misspelt, ops.clip, "clip()")
         return self._apply(ops.clip(low, high), (self,))  # type: ignore[attr-defined]
 
     def __pos__(self) -> Self:

@@ -12,7 +12,7 @@ from ..engine.rows import Row, send
 class Released(Row):
     """The row of a released node.
 
-    A search may meet this row in the place of its node, so it has a node's attributes; its operands are those of the
+    A search may meet this row instead of its node, so it has a node's attributes; its operands are those of the
     node that required a gradient. So a search can still tell which leaves the node depended on, and the node itself may
     be freed.
     """
