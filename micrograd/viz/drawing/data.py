@@ -144,16 +144,17 @@ def overwritten(nodes: Sequence[Any]) -> dict[Any, Any]:
     last = {_memory(node._data): node for node in arrays if node._row and not node._row.view}
     then: dict[Any, Any] = {}
     for node in arrays:
-        wrote = last.get(_memory(node._data), node)
-        if node is wrote or _is_view_of_what_is_there(node, then):
-            continue
-        forward = getattr(node._row, "forward", None)
-        if forward not in (None, nothing):
+        row, data, home = node._row, node._data, _memory(node._data)
+        wrote = last.get(home, node)
+        if node is wrote or (row and row.view and node._prev[0] not in then and _memory(node._prev[0]._data) == home):
+            continue  # it holds what it computed, or is a view of an operand that does
+        if getattr(row, "forward", None) not in (None, nothing):
             with node._quiet():
-                out = forward(*[then.get(n, n._data) for n in node._prev])
-            then[node] = out.astype(node._data.dtype, copy=False)
-        elif not node._row and node._data is not wrote._data and (kept := node._store and node._store.kept()):
-            then[node] = _same_part(node._data, wrote._data, kept._data)
+                out = row.forward(*[then.get(n, n._data) for n in node._prev])
+            then[node] = out.astype(data.dtype, copy=False)
+        elif not row and data is not wrote._data and (kept := node._store and node._store.kept()):
+            start = data.ctypes.data - wrote._data.ctypes.data  # of the view in the memory, so also in its copy
+            then[node] = type(data)(data.shape, data.dtype, kept._data.ravel(order="K").data, start, data.strides)
     return then
 
 
@@ -162,20 +163,6 @@ def _memory(array: Any) -> int:
     while is_array(array.base):
         array = array.base
     return id(array)
-
-
-def _is_view_of_what_is_there(node: Any, then: Collection[Any]) -> bool:
-    """True if the node is a view of an operand that was not overwritten."""
-    if not (node._row and node._row.view):
-        return False
-    [operand] = node._prev
-    return operand not in then and _memory(operand._data) == _memory(node._data)
-
-
-def _same_part(view: Any, whole: Any, other: Any) -> Any:
-    """The part of the other array that the view is of the whole; both arrays are laid out alike."""
-    start = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return type(view)(view.shape, view.dtype, other.ravel(order="K").data, start, view.strides)
 
 
 def roots_of(root: Any) -> list[Any]:
@@ -246,7 +233,9 @@ def describe(
             home[i] = g
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
-    began = any(_has_grad(graph.nodes[i]) for i in graph.roots)  # was there a backward pass?
+    began = any(
+        is_array(g := _grad(graph.nodes[i])) or g not in (None, 0) for i in graph.roots
+    )  # was there a backward pass?
     unnamed = 0
     for g, group in enumerate(groups):
         id_ = f"n{g}"
@@ -289,11 +278,6 @@ def outputs(graph: Walk, group: Group) -> list[int]:
     """The members of a group that no other member uses; for a single node, that node."""
     used = {j for i in group.members for j in graph.operands[i]} if len(group.members) > 1 else ()
     return [i for i in group.members if i not in used]
-
-
-def _has_grad(node: Any) -> bool:
-    grad = _grad(node)
-    return is_array(grad) or grad not in (None, 0)
 
 
 def _grad(node: Any) -> Any:
