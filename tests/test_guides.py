@@ -35,6 +35,15 @@ def test_exported_models_give_the_same_numbers_elsewhere(tmp_path, monkeypatch):
     assert (tmp_path / "small.onnx").stat().st_size < 4096  # "a few kilobytes"
 
 
+def test_program_in_pytorch_is_shown_as_the_guide_says(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for program in programs("pytorch_program"):
+        exec(program, names)
+    assert (tmp_path / "torch.html").stat().st_size < 150_000
+
+
 def test_words_that_replace_pytorchs_are_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {name: getattr(micrograd, name) for name in dir(micrograd)}
