@@ -31,7 +31,8 @@ def test_exported_models_give_the_same_numbers_elsewhere(tmp_path, monkeypatch):
     names = {}
     for program in programs("elsewhere"):
         exec(program, names)
-    assert {path.name for path in tmp_path.iterdir()} == {"model.safetensors", "model.onnx", "small.onnx"}
+    written = {"model.safetensors", "model.onnx", "small.onnx", "forces.onnx", "step.onnx", "state.json"}
+    assert {path.name for path in tmp_path.iterdir()} == written
     assert (tmp_path / "small.onnx").stat().st_size < 4096  # "a few kilobytes"
 
 
