@@ -405,6 +405,54 @@ def test_program_has_pytorchs_gradients(program):
     assert len(before.graph.nodes) == len(after.graph.nodes)
 
 
+NETWORKS = {
+    "LSTM": (lambda: nn.LSTM(3, 4, 2, dropout=0.1), (5, 2, 3), ["lstm"]),
+    "GRU": (lambda: nn.GRU(3, 4), (5, 2, 3), ["gru"]),
+    "convolutions along one axis": (
+        lambda: nn.Sequential(nn.Conv1d(3, 4, 3), nn.GroupNorm(2, 4), nn.Tanh(), nn.AdaptiveAvgPool1d(2)),
+        (2, 3, 9),
+        ["conv1d", "group_norm", "adaptive_avg_pool1d"],
+    ),
+    "weights that are computed": (
+        lambda: nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)),
+        (2, 3),
+        ["weight_norm"],
+    ),
+    "a module that is called on its result": (lambda: nn.Sequential(*[nn.BatchNorm1d(3)] * 2), (5, 3), []),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_results_all_have_pytorchs_gradients(name):
+    make, shape, missing = NETWORKS[name]
+    model = make().double()
+    with viz.torch(model) as program:
+        out = model(torch.randn(*shape).double())
+        parts = [out] if isinstance(out, torch.Tensor) else [out[0], *([out[1]] if name == "GRU" else out[1])]
+        loss = sum((part.square() * (k + 1)).sum() for k, part in enumerate(parts))
+    assert program.missing == missing
+    checked(loss, [*model.parameters()])
+    loss.backward()
+    assert "gradients agree" in shown(loss).remark
+
+
+def test_random_choices_of_the_program_are_its_own():
+    x = double(3, 4)
+    with viz.torch(x=x) as program:
+        drawn = torch.distributions.Normal(x, x.exp()).rsample()
+        loss = (F.gumbel_softmax(drawn, hard=True) * x).sum()
+    assert program.missing == []
+    checked(loss, [x])
+
+
+def test_function_over_a_batch_is_a_card():
+    x = double(3, 4)
+    with viz.torch(x=x) as program:
+        loss = torch.vmap(lambda row: (row * row).sum().tanh())(x).sum()
+    assert program.missing == ["Tanh"]
+    checked(loss, [x])
+
+
 class Cube(torch.autograd.Function):
     @staticmethod
     def forward(ctx, scale, x, name, y):

@@ -133,7 +133,7 @@ class Recording(ExitStack):
     def _node(self, t: Any) -> ArrayNode:
         node = standing(t)
         if t.grad_fn is not None:
-            return node or self._result(t, t.grad_fn.name())
+            return node or self._result(t, t.grad_fn.name().partition("Backward")[0])
         numbers = array(t)
         if node is None or node.requires_grad != t.requires_grad or not np.array_equal(node._data, numbers, True):
             label = next((name for name, x in self._tensors.items() if x is t), "")
