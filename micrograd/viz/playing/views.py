@@ -196,7 +196,8 @@ class PlayedGraph:
                     continue
             self._scene(part)
         root, back = self.root, self.back
-        said = (back.missing, _changed(len(back.then)), self.remark, program(self.graph, back, self.owned))
+        changed = _changed(len(back.then) - len(self.graph.then))
+        said = (back.missing, changed, self.remark, program(self.graph, back, self.owned))
         name = root.label or self.names[id(root)]
         return Story(self.scenes, self.scenes[0].title, name, len(self.graph.nodes), *said, self.modules)
 
