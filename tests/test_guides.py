@@ -31,8 +31,18 @@ def test_exported_models_give_the_same_numbers_elsewhere(tmp_path, monkeypatch):
     names = {}
     for program in programs("elsewhere"):
         exec(program, names)
-    assert {path.name for path in tmp_path.iterdir()} == {"model.safetensors", "model.onnx", "small.onnx"}
+    written = {"model.safetensors", "model.onnx", "small.onnx", "forces.onnx", "step.onnx", "state.json"}
+    assert {path.name for path in tmp_path.iterdir()} == written
     assert (tmp_path / "small.onnx").stat().st_size < 4096  # "a few kilobytes"
+
+
+def test_program_in_pytorch_is_shown_as_the_guide_says(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for program in programs("pytorch_program"):
+        exec(program, names)
+    assert (tmp_path / "torch.html").stat().st_size < 150_000
 
 
 def test_words_that_replace_pytorchs_are_there(tmp_path, monkeypatch):

@@ -27,10 +27,11 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "nn": (GROUND | {"tensor", "functional"}, 9_400),
     "compiler": (GROUND | {"tensor", "autograd", "nn", "optim"}, 49_100),
     "backends": ({"compiler"}, 23_750),
-    "viz": (GROUND, 6_050),  # what its three rooms share
+    "viz": (GROUND, 6_050),  # what its four rooms share
     "viz.drawing": (GROUND | {"viz"}, 16_800),
     "viz.playing": (GROUND | {"viz", "viz.drawing"}, 19_650),
     "viz.training": (GROUND | {"tensor", "functional", "nn", "viz", "viz.drawing", "viz.playing"}, 17_950),
+    "viz.from_torch": (GROUND | {"tensor", "functional", "viz", "viz.drawing"}, 5_450),
     "command": (GROUND | {"viz", "viz.drawing"}, 6_650),
 }
 ONE_PAGE = 100  # lines of code of demos/one_page.py
@@ -55,7 +56,7 @@ FLOORS: list[tuple[str, str, set[str], str]] = [
     (
         "everything",
         "micrograd/__init__.py",
-        {"compiler", "backends", "viz", "viz.drawing", "viz.playing", "viz.training", "command"},
+        {"compiler", "backends", "viz", "viz.drawing", "viz.playing", "viz.training", "viz.from_torch", "command"},
         "`compile`, pictures, the command line",
     ),
 ]

@@ -34,11 +34,13 @@ RUNTIME = Path(__file__).with_name("module.js")
 ABOVE = """
 // A function compiled by micrograd, which runs in browsers, Node and Deno.
 //
-//     step(inputs)  the function: inputs are its arguments, by name
-//     state()       the numbers that it has beside these: parameters, and what an optimizer remembers
-//     load(saved)   sets them, or some of them; saved is like what state() returned
+//     step(inputs)        the function: inputs are its arguments, by name
+//     step(inputs, true)  the same, which returns typed arrays in place of nested lists
+//     state()             the numbers that it has beside these: parameters, and what an optimizer remembers
+//     load(saved)         sets them, or some of them; saved is like what state() returned
 //
-// An array is passed, and returned, as nested lists. One list of all its numbers, or a typed array, will do too.
+// An array is passed, and returned, as nested lists. One list of all its numbers, or a typed array, will do too. One of
+// the program's dtype, which is a Float64Array for most, is read without a copy.
 """.splitlines()[1:]
 LARGE = "4503599627370496"  # 2**52: the numbers above are whole
 
@@ -180,7 +182,7 @@ class Module:
     def lines(self, tree: Any, labels: Module | None, rules: Sequence[Rule]) -> Iterator[str]:
         """All of it."""
         first, last = ["check(inputs);"] * bool(labels), [f"return {self._tree(tree)};"]
-        step = _function("export function step", self._body(first, last))
+        step = _function("export function step", self._body(first, last), "inputs, typed")
         check = labels.checking(rules, {x.args[0] for x, _ in self.state}) if labels else ""
         yield from ABOVE
         yield from (step, check)
@@ -271,17 +273,17 @@ class Module:
         if not isinstance(x, Symbol):
             return self._constant(x if at is None else x[at])
         shape = (x.shape or ())[at is not None :]
-        return f"nested({self.loops.outputs[x].name}, {[*shape]}, {(at or 0) * math.prod(shape)})"
+        return f"nested({self.loops.outputs[x].name}, {[*shape]}, {(at or 0) * math.prod(shape)}, typed)"
 
     def _constant(self, x: Any) -> str:
         if x is None or isinstance(x, (str, bool, np.bool_)):
             return _literal(x) if x is None or isinstance(x, str) else str(bool(x)).lower()
         array = np.asarray(x)
-        return f"nested({self._numbers(array.dtype, array)}, {[*array.shape]})"
+        return f"nested({self._numbers(array.dtype, array)}, {[*array.shape]}, 0, typed)"
 
 
-def _function(head: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"{head}(inputs) {{", *(f"    {line}" for line in lines), "}\n"])
+def _function(head: str, lines: Sequence[str], parameters: str = "inputs") -> str:
+    return "\n".join([f"{head}({parameters}) {{", *(f"    {line}" for line in lines), "}\n"])
 
 
 class Element:

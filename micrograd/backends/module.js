@@ -18,6 +18,7 @@ function read(all, path, shape, type, whole) {
         if (x === null || typeof x !== "object" || !Object.hasOwn(x, key)) throw new TypeError(`${name} is missing`);
         x = x[key];
     }
+    if (x instanceof type && !whole && x.length === shape.reduce((a, b) => a * b, 1)) return x;
     const isNested = Array.isArray(x) && x.some(Array.isArray);
     const given = ArrayBuffer.isView(x) ? x : [x].flat(Infinity);
     const made = new type(shape.reduce((a, b) => a * b, 1));
@@ -47,10 +48,11 @@ function decoded(text, type) {
     return new type(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
 }
 
-// A number, or an array as nested lists; its numbers begin at this place.
-function nested(array, [n, ...shape], place = 0) {
+// A number, or an array as nested lists or as a typed array; its numbers begin at this place.
+function nested(array, [n, ...shape], place = 0, typed = false) {
     if (n === undefined) return array[place];
     const size = shape.reduce((a, b) => a * b, 1);
+    if (typed === true) return array.slice(place, place + n * size);
     return Array.from({length: n}, (_, i) => nested(array, shape, place + i * size));
 }
 

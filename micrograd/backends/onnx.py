@@ -2,8 +2,9 @@
 
 `NODES` is the table of primitives: each makes one node or a few, and returns the name of its result. `FORMS` rewrites
 what ONNX lacks in terms of what it has. Floats have one dtype throughout; parameters are stored with their current
-numbers. Two programs that differ by one size of their inputs become one with a free axis, "batch": each becomes a
-`Graph`, and where these have different shapes, the shape is computed from the size of the batch.
+numbers, but those that a training step writes to are inputs, and their next values outputs. Two programs that differ by
+one size of their inputs become one with a free axis, "batch": each becomes a `Graph`, and where these have different
+shapes, the shape is computed from the size of the batch.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Differs(RuntimeError):
 
 
 def to_bytes(program: Lowered, others: Sequence[Lowered], dtype: Any, by_rows: bool = False) -> bytes:
-    """The content of an .onnx file that computes the program's values.
+    """The content of an .onnx file that computes the program's values and, of a training step, its next state.
 
     Args:
         program: the program.
@@ -72,7 +73,8 @@ class Graph:
         self.shapes: list[Info] = []  # stored too, or computed from the size of the batch
         self.stored: dict[Any, tuple[str, np.ndarray]] = {}  # by content, or by name
         self.names: dict[Symbol, str] = {}
-        values = rewritten(list(leaves(program.values)), FORMS)
+        updates = program.updates
+        values = rewritten([*leaves(program.values), *(new for _, new in updates)], FORMS)
         steps = needed(values)
         if missing := next((x.op for x in steps if x.op not in NODES), ""):
             raise RuntimeError(f"ONNX has no form of the operation {missing.lstrip('.')!r}, which the function uses")
@@ -83,12 +85,14 @@ class Graph:
             if x.op != "input":
                 self.names[x] = NODES[x.op](self, x, *x.args, **dict(x.named))
         found = [(self.value(x), self.type(x), _shape(x)) for x in values]
+        found, state = found[: len(found) - len(updates)], found[len(found) - len(updates) :]
         if by_rows:
             ((rows, dtype, (n, *shape)),) = found
             found = [(self.add("Gather", rows, self.constant(np.array(i))), dtype, shape) for i in range(n)]
+        names = ["output"] if len(found) == 1 else [f"output_{i}" for i in range(len(found))]
+        names += [f"next_{x.args[0]}" for x, _ in updates]
         taken = {name for name, *_ in self.inputs}
-        for i, (result, dtype, shape) in enumerate(found):
-            name = "output" if len(found) == 1 else f"output_{i}"
+        for name, (result, dtype, shape) in zip(names, [*found, *state], strict=True):
             while name in taken:
                 name += "_"
             self.nodes.append(onnx.helper.make_node("Identity", [result], [name]))

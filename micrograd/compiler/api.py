@@ -15,8 +15,9 @@ import inspect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, update_wrapper
+from functools import partial, reduce, update_wrapper
 from itertools import count
+from operator import getitem
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -30,7 +31,7 @@ from ..engine.walk import lock
 from ..optim import SGD, Adam, AdamW, Optimizer
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
-from ..scalars.kinds import is_tracing, node_of
+from ..scalars.kinds import is_tracing, node_of, plain
 from ..tensor.optional import Tensor, np
 from . import backends
 from .build import Out, no_loss
@@ -417,10 +418,10 @@ class Compiled(Transformable):
     def to_onnx(self, dtype: Any = None) -> bytes:
         """The content of the .onnx file that `save(f, "model.onnx")` writes: what the program traced last computes.
 
+        The state of a training step is among the inputs, and its next state among the outputs; see `state`.
+
         A program that was traced for another size of one axis, and is otherwise the same, makes that axis free.
         """
-        if self.settings["update"] is not None:
-            raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
         program = self._current()
         built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
         others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
@@ -429,8 +430,6 @@ class Compiled(Transformable):
     def to_js(self) -> bytes:
         """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""
         javascript, program = backends.bundled("javascript"), self._current()
-        if self.settings["update"] is not None and program.built.update is None:
-            raise TypeError(f"{self!r} cannot be saved as a training step: its optimizer takes its own step in Python")
         built, names = program.built, dict(zip(program.built.names, self.names, strict=False))
         values, made = built.lowered.values, count()
         tree: Any = values
@@ -447,7 +446,30 @@ class Compiled(Transformable):
         program = self.program
         if not program.is_current():
             raise RuntimeError(f"what {self!r} reads was replaced since it was traced: call it again, then save it")
+        if self.settings["update"] is not None and program.built.update is None:
+            raise TypeError(f"{self!r} cannot be saved as a training step: its optimizer takes its own step in Python")
         return program
+
+    def state(self) -> dict[str, Any]:
+        """The numbers that a training step has beside its arguments, by their names in a saved file.
+
+        Use it to run a saved training step, whose .onnx file takes the state as inputs and returns the next one.
+
+        Returns:
+            Arrays by name: the learning rate `lr`, the parameters `p0`, `p1`, ... in the optimizer's order, and what
+            the optimizer remembers of each, such as `s0_mean`. Empty for a function without `update=`.
+
+        >>> from micrograd.optim import SGD
+        >>> w = Tensor([3.0], requires_grad=True)
+        >>> step = compile(lambda: (w * w).sum(), update=SGD([w], lr=0.1))
+        >>> step().item(), step.state()["p0"].round(4)
+        (9.0, array([2.4]))
+        """
+        program = self._current()
+        lowered, given = program.built.lowered, program._read()
+        names = {x.args[0] for x in lowered.inputs}
+        held = [read for read in lowered.reads if read.parameter == "update" and read.name in names]
+        return {read.name: np.array(plain(reduce(getitem, read.keys, given[-1]))) for read in held}
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics, as `functools.lru_cache` has: hits, misses (traces), most programs, programs now."""

@@ -61,8 +61,9 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
     crash leaves either the old file or the new one. Only one process at a time may save to a path.
 
     A compiled function is saved as the last call traced it, with the parameters as they are now. For .onnx, call it
-    under `no_grad` with the model in `eval` mode, and with two batch sizes above 1 if the batch is to be a free axis. A
-    .js file may also hold a training step (`update=`), which goes on training there. The guides `docs/elsewhere.md` and
+    under `no_grad` with the model in `eval` mode, and with two batch sizes above 1 if the batch is to be a free axis.
+    Either file may also hold a training step (`update=`). A .js file goes on training, and an .onnx file takes the
+    state, which `step.state()` returns, and gives the next one. The guides `docs/elsewhere.md` and
     `docs/fast.md` show how such files are run.
 
     >>> import tempfile

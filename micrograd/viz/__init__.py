@@ -1,4 +1,4 @@
-"""Pictures: three subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
+"""Pictures: four subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
 `files` (written in full or not at all, and SVG as pixels), `recorder` (what a rule of the derivative table does, as a
 tree), `rule_text` (the rules as text), `infix` (the text of an op and its operands), `text`, `values` and `optional`
 (packages that may be missing).
@@ -6,6 +6,7 @@ tree), `rule_text` (the rules as text), `infix` (the text of an op and its opera
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`, `compare`
 training   of a training:   `movie`, `watch`, `draw_network`, `plot_decision_boundary`, `plot_loss`
+from_torch of a program in PyTorch: `torch`
 
 The engine imports nothing from here until `show()` is called. NumPy, matplotlib and graphviz are imported on first
 use.
@@ -21,6 +22,7 @@ _HOME = {
     "playing.animation": "animate",
     "playing.compare": "compare",
     "playing.player_page": "player",
+    "from_torch": "torch",
     "training.record": "movie watch",
     "training.draw_network": "draw_network",
     "training.plots": "plot_decision_boundary plot_loss",

@@ -1,5 +1,6 @@
 from .drawing.data import trace as trace
 from .drawing.draw import draw_dot as draw_dot
+from .from_torch import torch as torch
 from .playing.animation import animate as animate
 from .playing.compare import compare as compare
 from .playing.player_page import player as player
@@ -18,6 +19,7 @@ __all__ = [
     "player",
     "plot_decision_boundary",
     "plot_loss",
+    "torch",
     "trace",
     "watch",
 ]

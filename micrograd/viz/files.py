@@ -1,14 +1,16 @@
 """Write files in full or not at all: texts, and SVG documents as pixels.
 
-resvg makes a PNG of an SVG, Pillow a GIF of PNGs, and the program ffmpeg a video.
+resvg makes a PNG of an SVG, Pillow a GIF of PNGs, the program ffmpeg a video, and cairosvg a PDF, for notebooks.
 """
 
+import base64
 import io
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from mimetypes import guess_type
 from os import PathLike
 from pathlib import Path
@@ -48,6 +50,15 @@ def rasteriser(what: str, packages: str = "resvg-py") -> Callable[..., bytes]:
     """A function from an SVG to a PNG in light colours, of a width in pixels, or `zoom` times as large as the SVG."""
     resvg = optional("resvg_py", packages, what)
     return lambda svg, **size: bytes(resvg.svg_to_bytes(svg_string=svg, **size))
+
+
+def pdf_of(svg: str) -> str:
+    """A PDF of an SVG, in base64; "" without the package cairosvg, or without its library cairo."""
+    try:
+        cairosvg = import_module("cairosvg")
+    except (ImportError, OSError):
+        return ""
+    return base64.b64encode(cairosvg.svg2pdf(bytestring=svg.encode())).decode()
 
 
 def save_picture(svg: str, path: str | PathLike[str]) -> Path:

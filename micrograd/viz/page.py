@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from zlib import compressobj
 
-from .files import save_picture, written
+from .files import pdf_of, save_picture, written
 from .text import clean
 
 
@@ -47,7 +47,7 @@ class Page:
         return f"<Page: {self.words.splitlines()[0]}; save(path), open()>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        return bundle(self._notebook(), self.words, include, exclude)
+        return bundle(self._notebook(), self.words, include, exclude, self.picture)
 
     def _mime_(self) -> tuple[str, str]:
         """What marimo shows: the frame alone. It puts a frame elsewhere, where the page finds no image to hide."""
@@ -81,12 +81,18 @@ class Svg:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
-        return bundle(image(self.svg, self.words), self.words, include, exclude)
+        return bundle(image(self.svg, self.words), self.words, include, exclude, self.svg)
 
 
-def bundle(markup: str, words: str, include: Any = None, exclude: Any = None) -> dict[str, str]:
-    """The result of `_repr_mimebundle_`: HTML and plain text, filtered by the MIME types to include and exclude."""
+def bundle(markup: str, words: str, include: Any = None, exclude: Any = None, svg: str = "") -> dict[str, str]:
+    """The result of `_repr_mimebundle_`: HTML and plain text, filtered by the MIME types to include and exclude.
+
+    A PDF of the picture, which LaTeX needs, is added if cairosvg is installed. (An SVG would let the export fail on a
+    machine without Inkscape.)
+    """
     kinds = {"text/html": markup, "text/plain": words}
+    if pdf := pdf_of(svg) if svg else "":
+        kinds["application/pdf"] = pdf
     return {kind: kinds[kind] for kind in kinds if (not include or kind in include) and kind not in (exclude or ())}
 
 

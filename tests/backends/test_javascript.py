@@ -111,6 +111,16 @@ def test_array_may_be_flat_or_typed():
 
 
 @needs_node
+def test_typed_arrays_are_returned_if_asked_for_and_read_as_they_are():
+    f = called(micrograd.compile(lambda x: (x, x * 2.0, x.sum())), np.ones((2, 3)))
+    given = "Float64Array.of(1, 2, 3, 4, 5, 6)"
+    told = "x => [x.constructor.name, [...x]]"
+    found = in_node(f, f"(x => (([a, b, c]) => [...[a, b].map({told}), c, a === x])(step({{x}}, true)))({given})")
+    assert found == [["Float64Array", [1, 2, 3, 4, 5, 6]], ["Float64Array", [2, 4, 6, 8, 10, 12]], 21, False]
+    assert in_node(f, f"[0, 1].map(() => ({{x: {given}}})).map(step)[1][0]") == [[1, 2, 3], [4, 5, 6]]
+
+
+@needs_node
 def test_arguments_in_columns_and_samples_are_read_by_rows():
     by_columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     f = called(micrograd.compile(lambda x: x.exp().sum(0)), by_columns)

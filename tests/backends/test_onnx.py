@@ -18,7 +18,8 @@ from test_equal import FUNCTIONS
 import micrograd
 from micrograd import Value, nn, no_grad, save
 from micrograd.common import trees
-from micrograd.optim import SGD
+from micrograd.functional import cross_entropy
+from micrograd.optim import SGD, Adam, AdamW
 
 pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -204,6 +205,71 @@ def test_number_too_large_for_float32_stays_finite(tmp_path):
     assert run(session(f, tmp_path / "model.onnx"), np.full(2, -np.inf))[0].tolist() == [np.finfo("f4").min, -np.inf]
 
 
+# ---- training steps, and gradients
+
+OPTIMIZERS = {
+    "SGD": lambda p: SGD(p, lr=0.1),
+    "momentum": lambda p: SGD(p, lr=0.05, momentum=0.9),
+    "Adam": lambda p: Adam(p, lr=0.01),
+    "AdamW": lambda p: AdamW(p, lr=0.01),
+}
+
+
+def classifier(optimizer: Any) -> tuple[Any, list[Any]]:
+    model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+    step = micrograd.compile(lambda x, y: cross_entropy(model(x), y), update=optimizer(model.parameters()))
+    return step, [RNG.normal(size=(16, 6)), np.arange(16) % 3]
+
+
+def neurons(optimizer: Any) -> tuple[Any, list[Any]]:
+    model = nn.MLP(2, [3, 1], activation="tanh")
+    step = micrograd.compile(lambda x, y: (model(x) - y) ** 2, update=optimizer(model.parameters()))
+    return step, [[0.5, -1.0], 1.0]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("make", [classifier, neurons])
+def test_hundred_steps_of_training_give_the_same_losses(make: Any, name: str, tmp_path: Path):
+    step, args = make(OPTIMIZERS[name])
+    step(*args)
+    found, state = session(step, tmp_path / "step.onnx"), step.state()
+    results = [x.name for x in found.get_outputs()]
+    rest = [x.name for x in found.get_inputs() if x.name not in state]
+    given = dict(zip(rest, trees.leaves(args), strict=True))
+    kinds = {x.name: np.int64 if "int" in x.type else np.float32 for x in found.get_inputs()}
+    for _ in range(100):
+        feed = {key: np.asarray(x, kinds[key]) for key, x in (given | state).items()}
+        out = dict(zip(results, found.run(None, feed), strict=True))
+        assert out.pop("output") == pytest.approx(
+            step(*args).item(), rel=1e-3, abs=1e-5
+        )  # Adam's 1 - 0.999**t has four digits
+        assert {key.removeprefix("next_") for key in out} == state.keys() - {"lr"}
+        state |= {key.removeprefix("next_"): x for key, x in out.items()}
+    ours = step.state()
+    for key in state:
+        np.testing.assert_allclose(state[key], ours[key], rtol=1e-2, atol=1e-3)
+
+
+def test_learning_rate_of_a_saved_step_is_an_input(tmp_path: Path):
+    step, args = classifier(OPTIMIZERS["SGD"])
+    step(*args)
+    found, state = session(step, tmp_path / "step.onnx"), step.state() | {"lr": 0.0}
+    feed = {key: np.asarray(x, np.float32) for key, x in state.items()} | {"x": np.float32(args[0]), "y": args[1]}
+    _, *after = found.run(None, feed)
+    for key, x in zip([x.name for x in found.get_outputs()][1:], after, strict=True):
+        np.testing.assert_array_equal(x, feed[key.removeprefix("next_")])
+
+
+def test_state_of_a_function_without_update_is_empty():
+    assert compiled(_twice, (X,)).state() == {}
+
+
+def test_gradient_of_a_network_is_a_program_too(tmp_path: Path):
+    model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
+    forces = compiled(micrograd.value_and_grad(lambda x: model(x).sum()), (np.zeros(6),))
+    agree(forces, session(forces, tmp_path / "forces.onnx"), RNG.normal(size=6))
+
+
 # ---- what is refused leaves no file, or the one before
 
 
@@ -212,8 +278,12 @@ def _twice(x: Any) -> Any:
 
 
 def _updating() -> Any:
+    class Own(SGD):
+        def step(self) -> None:
+            super().step()
+
     model = mlp()
-    f = micrograd.compile(lambda x: (model(x) ** 2).sum(), update=SGD(model.parameters(), lr=0.1))
+    f = micrograd.compile(lambda x: (model(x) ** 2).sum(), update=Own(model.parameters(), lr=0.1))
     f(np.ones((2, 12)))
     return f
 
@@ -229,7 +299,7 @@ X = np.ones(3)
 REFUSED = {
     "an op without a form": (lambda: compiled(np.arctan2, (X, X)), "m.onnx", None, RuntimeError, "'arctan2'"),
     "no call yet": (lambda: micrograd.compile(_twice), "m.onnx", None, RuntimeError, "call the function once"),
-    "an update": (_updating, "m.onnx", None, TypeError, "without update="),
+    "a step in Python": (_updating, "m.onnx", None, TypeError, "takes its own step in Python"),
     "a stale trace": (_replaced, "m.onnx", None, RuntimeError, "call it again"),
     "another dtype": (lambda: compiled(_twice, (X,)), "m.onnx", np.float16, ValueError, "float32 or float64"),
     "another ending": (lambda: compiled(_twice, (X,)), "m.safetensors", None, ValueError, "saved as .onnx"),

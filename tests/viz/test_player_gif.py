@@ -43,8 +43,9 @@ PIP, PLOT = "pip install resvg-py", "pip install matplotlib"
         (lambda path: player(square()).save(path), "a.mp4", "resvg_py", "a video needs resvg-py, which is", PIP),
         (lambda path: draw_dot(square()).save(path), "x.png", "resvg_py", "a PNG needs resvg-py, which is", PIP),
         (lambda path: viz.plot_loss([1, 2]), "", "matplotlib", "this picture needs matplotlib, which is", PLOT),
+        (lambda path: viz.torch(), "", "torch", "viz.torch needs torch, which is", "pip install torch"),
     ],
-    ids=["GIF", "GIF without resvg", "movie", "video", "PNG", "plot"],
+    ids=["GIF", "GIF without resvg", "movie", "video", "PNG", "plot", "PyTorch"],
 )
 def test_without_a_package_one_sentence_says_what_to_install(tmp_path, monkeypatch, save, name, missing, what, install):
     take_away(missing, monkeypatch)

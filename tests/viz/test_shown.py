@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import base64
 import re
+import sys
 import unicodedata
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from html import unescape
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -151,8 +153,8 @@ PICTURES: dict[str, Callable[[Any], Any]] = {
 def test_notebook_gets_a_picture_with_words_and_then_the_page_in_a_frame_without_sandbox(name):
     shown = PICTURES[name](Value(2.0, label="a") * Value(3.0, label="<b> & \"c\" 'd'"))
     bundle = shown._repr_mimebundle_()
-    assert list(bundle) == ["text/html", "text/plain"]
-    for only in ({"include": ["text/plain"]}, {"exclude": ["text/html"]}):
+    assert [kind for kind in bundle if kind != "application/pdf"] == ["text/html", "text/plain"]
+    for only in ({"include": ["text/plain"]}, {"exclude": ["text/html", "application/pdf"]}):
         assert shown._repr_mimebundle_(**only) == {"text/plain": bundle["text/plain"]}
     picture, _, frame = bundle["text/html"].partition("<iframe ")
     found = re.search(r'<img alt="([^"<>]*)" style="[^"<>]*" src="data:image/svg\+xml;base64,([^"<>]*)">', picture)
@@ -165,6 +167,34 @@ def test_notebook_gets_a_picture_with_words_and_then_the_page_in_a_frame_without
         page = {"movie": lambda: shown.page(), "network": lambda: shown.page}.get(name, lambda: shown)()
         assert unescape(frame.split("'")[1]) == page.html
         assert 'style="width: 100%; height: 0; border: 0; display: block"></iframe>' in frame
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_notebook_as_latex_has_the_picture_if_there_is_something_to_make_a_pdf_with(name, monkeypatch):
+    """With cairosvg an export contains the picture, and without it, or without its library, the words."""
+    drawn = []
+    cairosvg = ModuleType("cairosvg")
+    cairosvg.svg2pdf = lambda bytestring: drawn.append(ET.fromstring(bytestring)) or b"%PDF-1.5 picture"
+    shown = PICTURES[name](Value(2.0, label="a") * 3)
+    monkeypatch.setitem(sys.modules, "cairosvg", cairosvg)
+    bundle = shown._repr_mimebundle_()
+    assert base64.b64decode(bundle["application/pdf"]) == b"%PDF-1.5 picture"
+    assert [root.tag for root in drawn] == ["{http://www.w3.org/2000/svg}svg"]
+    latex, resources = exported(bundle)
+    [(file, pdf)] = resources["outputs"].items()
+    assert pdf == b"%PDF-1.5 picture"
+    assert f"{{{file}}}" in latex
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    assert "application/pdf" not in shown._repr_mimebundle_()
+    assert not exported(shown._repr_mimebundle_())[1]["outputs"]
+
+
+def exported(bundle):
+    """A notebook with this output as LaTeX."""
+    nbconvert, nbformat = pytest.importorskip("nbconvert"), pytest.importorskip("nbformat")
+    output = nbformat.v4.new_output("display_data", bundle)
+    cell = nbformat.v4.new_code_cell("player(g)", outputs=[output])
+    return nbconvert.LatexExporter().from_notebook_node(nbformat.v4.new_notebook(cells=[cell]))
 
 
 @pytest.mark.parametrize("name", sorted({*PICTURES} - {"drawing", "animation"}))

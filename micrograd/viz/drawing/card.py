@@ -84,6 +84,8 @@ def _aside(box: Box, shape: str) -> str:
     """The note to the right of the title: repetitions, shape, expression or kind."""
     if box.times > 1:
         return f"\u00d7{box.times:,}"
+    if box.mark:
+        return f"{box.mark} {shape}".strip()
     if shape:
         return shape
     if box.name and box.expression and len(box.expression) <= 16:

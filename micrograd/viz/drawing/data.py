@@ -6,7 +6,7 @@ Text is unescaped here; each writer escapes for its own format.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -21,6 +21,13 @@ from ..values import exact_text, is_array, shape_text, value_text
 
 NO_TERM: Text = ("", infix.ATOM)
 NO_GRADIENT = "\u2013"  # before the backward pass
+stand_ins: list[Callable[[Any], Any]] = []  # each finds the node that stands for another library's object, or None
+
+
+def drawn_node(x: Any) -> Any:
+    """The node of a Tensor, or the one that stands for x; anything else as it is."""
+    found = (find(x) for find in stand_ins)
+    return next((node for node in found if node is not None), node_of(x))
 
 
 # ------------------------------------------------------------------------------------------------ what comes out
@@ -36,6 +43,7 @@ class Box:
     expression: str = ""  # its op applied to the names of its operands, if that is short
     stands_for: Text = NO_TERM  # used in place of a missing name: the expression, or a constant's value
     tip: str = ""  # the tooltip: everything, at full precision
+    mark: str = ""  # words beside the name
     nodes: int = 1  # how many nodes it represents
     times: int = 1  # how many repetitions it represents
 
@@ -167,12 +175,14 @@ def _memory(array: Any) -> int:
 
 def roots_of(root: Any) -> list[Any]:
     """The nodes of `root`: a Value or a Tensor, or a list of them; raises unless it is."""
-    roots = [node_of(node) for node in (root if isinstance(root, list | tuple) else [root])]
+    roots = [drawn_node(node) for node in (root if isinstance(root, list | tuple) else [root])]
     if not roots:
         raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
     for node in roots:
         if not (hasattr(node, "_prev") and hasattr(node, "data")):
             hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "pass what the model returns"
+            if type(node).__module__.partition(".")[0] == "torch":
+                hint = "compute it inside `with viz.torch(model):`"
             kind = type(node).__name__
             raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, found {kind}; {hint}")
     return roots
@@ -306,7 +316,8 @@ def _node_box(
     expression = stands_for[0] if below else ""
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
     lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
-    return Box(id_, kind, name, op, rows, expression, stands_for, "\n".join(filter(None, lines)))
+    tip = "\n".join(filter(None, lines))
+    return Box(id_, kind, name, op, rows, expression, stands_for, tip, getattr(node, "_mark", ""))
 
 
 def _group_box(id_: str, group: Group, graph: Walk, began: bool) -> Box:

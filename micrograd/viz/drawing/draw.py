@@ -168,7 +168,7 @@ class Drawing(_Digraph):
         least = round(_width(drawn) / 2)  # smaller would be unreadable; beyond that the drawing scrolls
         picture = image(drawn, words, f"max-width: 100%; min-width: {least}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
-        return {**bundle(markup, words, include, exclude)}
+        return {**bundle(markup, words, include, exclude, drawn)}
 
 
 def _width(picture: str) -> float:

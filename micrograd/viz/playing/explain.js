@@ -43,7 +43,7 @@ function tellStart() {
     ${folded ? "<p>A card with ▸ stands for many operations: click it to look inside. Esc leads back out.</p>" : ""}
     ${engine ? "<p>Drag a number, or type another: everything follows.</p>" : ""}
     ${[story.missing, story.changed, typeof story.program === "string" ? story.program : ""].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
-    <p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
+    ${remarked()}<p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
   const ran = `<p><span class="swatch" style="background:var(--parameter)"></span>parameter, <span class="swatch" style="background:var(--edge)"></span>input. grad is ∂${escaped(rootName)}/∂node. A dotted line carries none.</p>`;
   return [why, ran, "What goes in is known, nothing else is."];
 }
@@ -175,8 +175,9 @@ function tellEnd() {
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
   const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
     : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
-  return [why, verdict, story.missing ? "The forward pass is done." : "Every gradient is known."];
+  return [why, remarked() + verdict, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
+const remarked = () => story.remark ? `<p>${escaped(story.remark)}</p>` : "";
 const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
 function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);

@@ -7,7 +7,7 @@ down.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...scalars.kinds import node_of
 from ..values import value_text
@@ -54,10 +54,11 @@ def heat_of(array: Any, name: str, of: int | None = None) -> Heat:
 
     flat = np.atleast_1d(np.asarray(array, dtype=float))
     flat = flat.reshape(-1, flat.shape[-1]) if flat.size else np.zeros((1, 1))
-    numbers = flat.ravel().tolist() if array.size else []
+    ends = (np.fmin.reduce(flat, None), np.fmax.reduce(flat, None)) if array.size else ()
+    told = Told(ends, array.size - np.count_nonzero(array), array.size)  # in NumPy: a list of millions takes seconds
     with np.errstate(all="ignore"):
         flat = _averaged(_averaged(flat, 0, ROWS), 1, COLUMNS)
-    return heat(flat.tolist(), name, of, numbers, str(tuple(array.shape)))
+    return heat(flat.tolist(), name, of, told, str(tuple(array.shape)))
 
 
 def _averaged(grid: Any, axis: int, most: int) -> Any:
@@ -72,25 +73,36 @@ def _averaged(grid: Any, axis: int, most: int) -> Any:
     return np.add.reduceat(grid, starts, axis=axis) / lengths.reshape(-1, 1 if axis == 0 else len(lengths))
 
 
+class Told(NamedTuple):
+    """Numbers in words: the smallest and the largest, how many are zero, and how many there are."""
+
+    ends: tuple[float, ...]
+    zeros: int
+    all: int
+
+
+def told_of(numbers: Sequence[float]) -> Told:
+    return Told((min(numbers), max(numbers)) if numbers else (), numbers.count(0.0), len(numbers))
+
+
 def heat(
     grid: Sequence[Sequence[float | None]],
     name: str,
     of: int | list[int | None] | None = None,
-    numbers: Sequence[float] | None = None,
+    told: Told | None = None,
     shape: str = "",
 ) -> Heat:
     """The heat-map of rows of numbers; rows may differ in length, and None is an empty cell.
 
-    `numbers` are those that the rows stand for, if they are others.
+    `told` is of the numbers that the rows stand for, if they are others.
     """
     columns = max(map(len, grid), default=0)
     shown = [x for row in grid for x in row if x is not None]
     most = max((abs(x) for x in shown if abs(x) < float("inf")), default=0.0)
     cells = "".join(_letter(row[k] if k < len(row) else None, most) for row in grid for k in range(columns))
-    numbers = shown if numbers is None else numbers
-    ends = dict.fromkeys(value_text(end(numbers)) for end in (min, max) if numbers)
-    zero = numbers.count(0.0)
-    zeros = f"{zero:,} of {len(numbers):,} are 0" if zero else ""
+    told = told or told_of(shown)
+    ends = dict.fromkeys(map(value_text, told.ends))
+    zeros = f"{told.zeros:,} of {told.all:,} are 0" if told.zeros else ""
     return Heat(name, len(grid), columns, cells, " to ".join(ends), zeros, shape, of)
 
 
@@ -136,7 +148,7 @@ def heat_of_group(sent: Sequence[tuple[Any, float]], place: dict[Any, int]) -> H
     order = sorted(sent, key=lambda pair: abs(pair[1]) if pair[1] == pair[1] else float("inf"))
     every = (len(order) - 1) / (COLUMNS - 1)
     shown = [order[round(k * every)] for k in range(COLUMNS)] if every > 1 else order
-    found = heat([[g for _, g in shown]], GRADIENTS, numbers=[g for _, g in order])
+    found = heat([[g for _, g in shown]], GRADIENTS, told=told_of([g for _, g in order]))
     places = sorted(place[node] for node, _ in order)
     steps = [(step, len([*alike])) for step, alike in groupby(b - a for a, b in pairwise(places))]
     found.among = [places[0], *chain(*steps)] if len(steps) <= MOST_STEPS else None

@@ -190,6 +190,7 @@ def plain(story: Story) -> dict[str, Any]:
         "root": [shorten(root, 24, "\u2026"), strength],
         "scenes": [_scene(scene, placed(scene), known, not isinstance(story.program, str)) for scene in story.scenes],
         **{kind: [json.loads(x) for x in shared] for kind, shared in known.items()},
+        **_without_defaults(remark=story.remark),
     }
 
 

@@ -238,7 +238,7 @@ def _forward(node: Any, operands: list[Any]) -> Any:
     except ArithmeticError:  # Python raises for plain numbers where a node gives inf or nan
         return node._ieee(node._row.forward, *operands)
     if out is None:
-        raise ValueError("the result of a compiled function, or of a Function, is not computed again")
+        raise ValueError("the result of a compiled function, a Function or PyTorch is not computed again")
     return out
 
 

@@ -113,6 +113,7 @@ class Story:
     nodes: int
     missing: str = ""
     changed: str = ""
+    remark: str = ""
     program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `recompute.py`
     modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
 
@@ -170,6 +171,7 @@ class PlayedGraph:
         self.names: dict[int, str] = {id(root): "out"} | self.found.by_id
         self.owned: set[int] = self.found.owned
         self.place: dict[Node, int] = {node: i for i, node in enumerate(self.graph.nodes)}
+        self.remark: str = getattr(root, "_remark", lambda _: "")(self)  # what the root has to say of the whole
         self.scenes: list[Scene] = []
         self.modules: dict[int, int] = {}
         self.boxes: int = 0
@@ -194,7 +196,8 @@ class PlayedGraph:
                     continue
             self._scene(part)
         root, back = self.root, self.back
-        said = (back.missing, _changed(len(back.then) - len(self.graph.then)), program(self.graph, back, self.owned))
+        changed = _changed(len(back.then) - len(self.graph.then))
+        said = (back.missing, changed, self.remark, program(self.graph, back, self.owned))
         name = root.label or self.names[id(root)]
         return Story(self.scenes, self.scenes[0].title, name, len(self.graph.nodes), *said, self.modules)
 
