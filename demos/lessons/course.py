@@ -103,9 +103,9 @@ PARTS = {
         Lesson(
             "closures",
             "Each operation brings its own way back",
-            40,
+            45,
             "a_der a_num the_ch",
-            "an engine in thirty lines, with closures or with pairs; why `+=`",
+            "an engine in thirty lines, with closures or with pairs; why `+=`; five slopes to keep",
         ),
         Lesson(
             "the_order",
