@@ -142,6 +142,20 @@ def test_claims_and_drawings_are_folded_away(path):
 
 
 @over_lessons
+def test_claims_stand_together_below_all_that_the_lesson_shows(path):
+    """Folded bars between the cells would interrupt a reader, and some editors open them."""
+    cells = nbformat().read(path, as_version=4).cells
+    code = [re.sub(r"^%.*", "", cell.source, flags=re.MULTILINE) for cell in cells if cell.cell_type == "code"]
+    assert sum(1 for source in code if [*asserts(ast.parse(source))]) == 1
+    place = next(k for k, cell in enumerate(cells) if cell.source.startswith("# What this lesson claims, checked."))
+    rest = cells[place + 1 :]
+    others = [
+        cell for cell in rest if cell.cell_type == "code" and not re.search(r"^check\(", cell.source, re.MULTILINE)
+    ]
+    assert rest[0].source.startswith("## Exercises") or others == []
+
+
+@over_lessons
 def test_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
     notebook = nbformat().read(path, as_version=4)
     assert path.stat().st_size < 400_000  # a movie holds the code of the player, 110,000 of it
