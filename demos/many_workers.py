@@ -33,9 +33,8 @@ try:
     from microgpt import TensorGPT, make_data, padded
 
     import micrograd
-    from micrograd import no_grad
+    from micrograd import load, no_grad, save
     from micrograd.functional import cross_entropy
-    from micrograd.nn.saving import load, save
     from micrograd.optim import Adam, LambdaLR
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]

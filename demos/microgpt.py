@@ -27,10 +27,9 @@ try:
     from tqdm import tqdm
 
     import micrograd
-    from micrograd import Value, no_grad
+    from micrograd import Value, load, no_grad, save
     from micrograd.functional import cross_entropy, softmax
     from micrograd.nn import Embedding, Layer, Linear, Module
-    from micrograd.nn.saving import load, save
     from micrograd.optim import Adam, LambdaLR
     from micrograd.viz import player
 except ModuleNotFoundError as error:

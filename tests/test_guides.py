@@ -53,3 +53,14 @@ def test_exercise_that_a_teacher_adds_is_checked():
     command = [sys.executable, "-X", "utf8"]
     done = subprocess.run(command, input=program, cwd=LESSONS, capture_output=True, encoding="utf-8")
     assert (done.returncode, done.stdout) == (0, "4.9  ✓ right\n"), done.stderr
+
+
+def test_public_name_is_imported_by_its_public_path():
+    """A reader should not see two ways to the same name, nor one through a folder that may move."""
+    homes = {name: home for home, names in micrograd._HOME.items() if "." in home for name in names.split()}
+    code = [*ROOT.glob("demos/**/*.py"), *ROOT.glob("demos/lessons/*.ipynb"), *ROOT.glob("site/live/**/*.py")]
+    found = []
+    for path in [*code, *GUIDES.glob("*.md"), ROOT / "README.md"]:
+        imports = re.findall(r"from micrograd\.([\w.]+) import ([\w, ]+)", path.read_text(encoding="utf-8"))
+        found += [(path.name, name) for home, names in imports for name in names.split(", ") if homes.get(name) == home]
+    assert found == []
