@@ -282,7 +282,7 @@ def finish(workers, model, unseen):
         with no_grad():
             nats = model.loss(*padded(unseen)).item()
         print(f"{workers.size} workers, and the same weights on each, bit by bit: {digest.hexdigest()[:16]}")
-        print(f"Nats a letter of the unseen names: {nats:.3f}")
+        print(f"On unseen names: {nats:.3f} nats per letter")
     workers.leave()
 
 
