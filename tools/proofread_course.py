@@ -108,6 +108,10 @@ def of_teaching() -> Iterator[str]:
     for numbers, (session, _, minutes) in zip(lessons, sessions, strict=True):
         if not int(minutes) == sum(course.LESSONS[number].minutes for number in numbers) <= 90:
             yield f"teach.md: session {session} is not as long as its lessons, or longer than 90 minutes"
+    for session, shown, minutes in re.findall(r"^\| ([A-Z]) \| (\[.*?) \| (\d+) \|", page("teach"), re.MULTILINE):
+        numbers = [int(number) for number in re.findall(r"\[(\d+)\]", shown)]
+        if int(minutes) != sum(course.LESSONS[number].minutes for number in numbers):
+            yield f"teach.md: session {session} is not as long as its lessons"
     inside = sum(lesson.in_browser for lesson in course.LESSONS)
     if f"{IN_WORDS[inside]} of the {IN_WORDS[len(course.LESSONS)]} lessons run" not in page("teach").replace("\n", " "):
         yield f"teach.md: {inside} lessons run in the browser"

@@ -273,7 +273,8 @@ PARTS = {
 LESSONS = [lesson for lessons in PARTS.values() for lesson in lessons]
 
 SHORTCUTS = {
-    "To a GPT in five lessons, if you know derivatives and NumPy": "four which letters atten build",
+    "To a GPT in seven lessons, if you know derivatives and NumPy": "four which from mod letters atten build",
+    "You have seen the micrograd lecture": "the_or trust two the_lo from mod",
     "One evening": "a_der a_num the_ch four",
     "The engine only": "a_der a_num the_ch clos the_or trust from why_it inside kill",
     "Training in practice": "four two one which the_lo from mod too",
