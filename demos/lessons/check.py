@@ -19,8 +19,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 
-if importlib.util.find_spec("micrograd") is None:  # on a fresh machine: this repository, two folders up
-    needed = (f"{HERE.parents[1]}[demo]", "names")  # Jupyter is there, since it runs the lesson
+if importlib.util.find_spec("micrograd") is None:  # on a fresh machine: this repository, two folders up, or its wheel
+    there = next(HERE.parents[1].glob("micrograd_glass-*.whl"), HERE.parents[1])
+    needed = (f"{there}[demo]", "names")  # Jupyter is there, since it runs the lesson
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *needed], check=True)
     importlib.invalidate_caches()
 if importlib.util.find_spec("micrograd.tensor") is None:
