@@ -78,6 +78,22 @@ def check(exercise: str | float, answer: Any) -> None:
     print(f"{exercise}  ✓ right" if hint is None else f"{exercise}  ✗ {hint}")
 
 
+def progress(folder: Path = HERE) -> None:
+    """Print a map of the course: exercises that are right (✓), wrong (✗) or not tried (·), as saved notebooks say."""
+    untried = json.loads((HERE / "exercises" / "untried.json").read_text(encoding="utf-8"))
+    count = 0
+    for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", [])]
+        printed = "".join("".join(output.get("text", "")) for output in outputs)
+        said = dict(re.findall(r"^(\d+\.\d+)  (✓|✗)", printed, re.MULTILINE))
+        names = [name for name in untried if int(name.partition(".")[0]) == int(path.name[:2])]
+        marks = [said.get(name, "·") for name in names]
+        count += marks.count("✓")
+        print(f"{path.name[:2]}  {' '.join(marks):16} {path.stem[3:].replace('_', ' ')}")
+    print(f"{count} of {len(untried)} exercises are right. Save a notebook to see its last answers here.")
+
+
 def points(exercise: str) -> int:
     """Give 1 if the last check of an exercise said that it is right, else 0; nbgrader counts this number."""
     return int(RIGHT.get(exercise, False))

@@ -248,12 +248,13 @@ def steps(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
             heading = said[-1] if said and kind == "text" else heading
             yield kind, markdown2html(cell["source"])
             continue
-        above = f"<h3>{html.escape(heading)}</h3>"
+        above, code = f"<h3>{html.escape(heading)}</h3>", ""
         if "hide-input" not in cell["metadata"].get("tags", []):
             for piece in pieces(cell["source"]):
-                yield "code", above + Highlight2HTML(pygments_lexer="python")(piece)
-        if shown := "".join(map(result, cell.get("outputs", []))):
-            yield "result", above + shown
+                code = Highlight2HTML(pygments_lexer="python")(piece)
+                yield "code", above + code
+        for shown in results(cell.get("outputs", [])):
+            yield "result", above + (code if shown.startswith("<pre>") else "") + shown
 
 
 def pieces(source: str) -> Iterator[str]:
@@ -269,15 +270,19 @@ def pieces(source: str) -> Iterator[str]:
     yield "\n".join(lines)
 
 
-def result(output: dict[str, Any]) -> str:
-    """What a cell has printed or shown, as HTML."""
-    data = output.get("data", {})
-    if picture := data.get("image/png"):
-        return f'<img alt="" src="data:image/png;base64,{"".join(picture).strip()}">'
-    if page := data.get("text/html"):
-        return "".join(page)
-    text = "".join(output.get("text", data.get("text/plain", "")))
-    return f"<pre>{html.escape(text)}</pre>" if text.strip() else ""
+def results(outputs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What a cell has printed or shown, as HTML: a picture or a player alone, and text in pieces."""
+    printed = ""
+    for output in outputs:
+        data = output.get("data", {})
+        if picture := data.get("image/png"):
+            yield f'<img alt="" src="data:image/png;base64,{"".join(picture).strip()}">'
+        elif page := data.get("text/html"):
+            yield "".join(page)
+        else:
+            printed += "".join(output.get("text", data.get("text/plain", "")))
+    if printed.strip():
+        yield from (f"<pre>{html.escape(piece)}</pre>" for piece in pieces(printed))
 
 
 SLIDES_PAGE = """<!DOCTYPE html>
@@ -287,7 +292,8 @@ body {{ margin: 0; overflow: hidden; background: #fff; color: #1a2130; font-fami
   transform-origin: 0 0; overflow: hidden }}
 .step[hidden], aside[hidden] {{ display: none }}
 h1 {{ font-size: 2em }} h1, h2, h3 {{ margin: 0 0 .5em }} h3 {{ color: #5b6678; font-size: 22px }}
-pre {{ margin: 0; font-size: .85em; line-height: 1.35; white-space: pre-wrap; overflow-wrap: anywhere }}
+pre {{ margin: 0 0 .8em; font-size: .85em; line-height: 1.35; white-space: pre-wrap; overflow-wrap: anywhere }}
+.result > pre {{ color: #0b5d8a }}
 img {{ max-width: 1160px; max-height: 560px }} iframe {{ width: 100% !important; height: 580px !important; border: 0 }}
 table {{ border-collapse: collapse }} td, th {{ border: 1px solid #c8d0dc; padding: .2em .5em }}
 aside {{ position: fixed; left: 0; right: 0; bottom: 0; max-height: 40%; overflow: auto; padding: 12px 56px;

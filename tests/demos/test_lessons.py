@@ -209,6 +209,22 @@ def test_checker_has_a_hint_for_an_answer_that_raises(capsys, monkeypatch):
         check("x", 1)
 
 
+def test_progress_is_a_map_of_what_the_saved_notebooks_say(capsys, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from check import progress
+
+    new = nbformat().v4
+    printed = ("1.1  ✗ no\n", "1.1  ✓ right\n", "1.2  ✗ no\n", "1.3  your turn\n")
+    cells = [new.new_code_cell("check()", outputs=[new.new_output("stream", text=text)]) for text in printed]
+    nbformat().write(new.new_notebook(cells=cells), tmp_path / "01_a_derivative_is_a_nudge.ipynb")
+    nbformat().write(new.new_notebook(), tmp_path / "02_a_number_that_remembers.ipynb")
+    progress(tmp_path)
+    first, second, last = capsys.readouterr().out.splitlines()
+    assert first.split("  ")[1] == "✓ ✗ · · ·"  # the last answer counts
+    assert second.split()[1:5] == ["·"] * 4
+    assert last.startswith("1 of ")
+
+
 @pytest.mark.parametrize("answer", [float("nan"), *[[float("nan")] * count for count in range(1, 6)]], ids=str)
 def test_nan_is_the_answer_to_no_exercise(answer, monkeypatch):
     monkeypatch.syspath_prepend(str(LESSONS))
