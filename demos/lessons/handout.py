@@ -293,7 +293,7 @@ body {{ margin: 0; overflow: hidden; background: #fff; color: #1a2130; font-fami
 .step[hidden], aside[hidden] {{ display: none }}
 h1 {{ font-size: 2em }} h1, h2, h3 {{ margin: 0 0 .5em }} h3 {{ color: #5b6678; font-size: 22px }}
 pre {{ margin: 0 0 .8em; font-size: .85em; line-height: 1.35; white-space: pre-wrap; overflow-wrap: anywhere }}
-.result > pre {{ color: #0b5d8a }}
+.result > pre {{ color: #0b5d8a }} details pre {{ max-height: 480px; overflow: auto }}
 img {{ max-width: 1160px; max-height: 560px }} iframe {{ width: 100% !important; height: 580px !important; border: 0 }}
 table {{ border-collapse: collapse }} td, th {{ border: 1px solid #c8d0dc; padding: .2em .5em }}
 aside {{ position: fixed; left: 0; right: 0; bottom: 0; max-height: 40%; overflow: auto; padding: 12px 56px;
