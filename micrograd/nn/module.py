@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from reprlib import recursive_repr
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 from ..common.trees import leaves
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
 from ..engine.modes import Mode, Variable, interceptor, modes_on, no_grad
-from ..engine.value import Node
+from ..engine.rows import LEAF
+from ..engine.value import Node, Value
 from ..scalars.kinds import is_node, is_tracing, node_of
 
 # The modules being called, outermost first.
@@ -89,9 +90,11 @@ class Module(KeywordsChecked):
         Returns:
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
-        held = _state(self._held(), (self,))  # not of self: a subclass that overrides this may call it
-        found = dict.fromkeys(leaf for _, x in held for leaf in leaves(x))
-        return [leaf for leaf in found if leaf.requires_grad]
+        found: dict[Any, None] = {}
+        _add_nodes(self._held().values(), found, {id(self)})
+        if modes_on:  # by the public names, which `compile` watches while it traces
+            return [x for x in found if x.is_leaf and x.requires_grad]
+        return [x for x in found if (x if type(x) is Value else node_of(x))._row is LEAF]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
@@ -187,6 +190,31 @@ class Module(KeywordsChecked):
 # Finding what a module holds
 
 
+def _add_nodes(items: Iterable[Any], found: dict[Any, None], seen: set[int]) -> None:
+    """Add the nodes in these items to `found`, in order. A module that overrides `parameters()` lists its own.
+
+    Training loops ask for parameters in each step. So no names are made here, as `_held_in` does, and what a Neuron
+    holds is asked for first.
+    """
+    for x in items:
+        kind = type(x)
+        if kind is Value:
+            found[x] = None
+        elif kind is list:
+            _add_nodes(x, found, seen)
+        elif kind is bool or kind is str:
+            continue
+        elif isinstance(x, Module):
+            if id(x) not in seen:  # a module may refer to its parent
+                seen.add(id(x))
+                overridden = kind.parameters is not Module.parameters
+                _add_nodes(kind.parameters(x) if overridden else x._held().values(), found, seen)
+        elif isinstance(x, (list, tuple, dict)):
+            _add_nodes(x.values() if isinstance(x, dict) else x, found, seen)
+        elif is_node(x):
+            found[x] = None
+
+
 def _held_in(
     x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True, listed: bool = False
 ) -> Iterator[tuple[str, Any]]:
@@ -201,12 +229,14 @@ def _held_in(
         if is_module := isinstance(x, Module):
             yield path.removesuffix("."), x
         held = x._held() if is_module else x if isinstance(x, dict) else dict(enumerate(x))
+        lists_others = is_module and listed and type(x).parameters is not Module.parameters
         known: set[int] = set()  # by id, since a module may have an == of the user's
         for key, item in held.items() if deep or not is_module else ():
             for pair in _held_in(item, f"{path}{key}.", (*outer, x), deep, listed):
-                known.update(map(id, leaves(pair[1])))
+                if lists_others:
+                    known.update(map(id, leaves(pair[1])))
                 yield pair
-        if isinstance(x, Module) and listed and type(x).parameters is not Module.parameters:
+        if lists_others:
             others = [p for p in dict.fromkeys(type(x).parameters(x)) if id(p) not in known]
             yield from [(f"{path}parameters", others)] if others else []
 
