@@ -12,8 +12,9 @@ import handout  # noqa: E402
 PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
 SEEN = """
   const step = [...document.querySelectorAll('.step')].find(e => !e.hidden);
-  const pre = step.querySelector('pre'), box = step.getBoundingClientRect();
-  const inside = [...step.querySelectorAll(':not(details *)')].map(e => e.getBoundingClientRect()).filter(b => b.width && b.height);
+  const pre = step.querySelector('pre');
+  const boxes = [...step.querySelectorAll(':not(details *)')].map(e => e.getBoundingClientRect());
+  const inside = boxes.filter(b => b.width && b.height);
   return {kind: step.className, type: parseFloat(getComputedStyle(pre ?? step).fontSize),
     over: [step.scrollWidth - 1280, step.scrollHeight - 720, Math.max(0, ...inside.map(b => b.bottom)) - 720,
       Math.max(0, ...inside.map(b => b.right)) - 1280]};
