@@ -11,7 +11,8 @@ import pytest
 
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 BUTTONS = ["First step", "Step back", "Play", "Step forward", "Last step"]
-TOLD = {1: 1, 3: 2, 4: 1, 5: 1, 12: 1, 18: 1}  # how many players a lesson tells the reader to use
+TOLD = {1: 1, 3: 2, 4: 1, 5: 1, 7: 1, 12: 1, 18: 1}  # how many players a lesson tells the reader to use
+TRAINED = (7, 18)  # of these, what trains and draws is left out
 
 
 @cache
@@ -28,6 +29,8 @@ def text(lesson):
 
 def defines(node):
     """Whether a statement imports or defines something, without training or drawing."""
+    if isinstance(node, ast.Assign):
+        return all(isinstance(part, (ast.List, ast.Tuple, ast.Constant, ast.UnaryOp)) for part in [node.value])
     return isinstance(node, (ast.Import, ast.ImportFrom, ast.ClassDef)) and "pictures" not in ast.unparse(node)
 
 
@@ -41,7 +44,7 @@ def shown(lesson):
         nodes = ast.parse(re.sub(r"^%.*", "", cell["source"], flags=re.MULTILINE)).body
         shows = isinstance(nodes[-1], ast.Expr) and ".show(" in ast.unparse(nodes[-1])
         for node in nodes[:-1] if shows else nodes:
-            if shows or lesson != 18 or defines(node):
+            if shows or lesson not in TRAINED or defines(node):
                 exec(compile(ast.Module([node], []), f"lesson {lesson}", "exec"), space)
         if shows:
             players.append(eval(ast.unparse(nodes[-1]), space).html)
@@ -163,3 +166,33 @@ def test_head_of_lesson_18_opens_at_a_click_and_shows_what_it_says(page):
     inside = " ".join(page.run("return [...document.querySelectorAll('.card')].map(e => e.ariaLabel)"))
     for words in ("@ transpose(", "/ 2", "constant, shape (3, 3)", "softmax(", "seen"):  # the constant is the mask
         assert words in inside, words
+
+
+def test_layer_of_lesson_7_opens_at_a_click_and_so_does_a_neuron(page):
+    page.open(shown(7)[0], 1000, 600, reduced_motion=True)  # as wide as a notebook
+    opens = "[...document.querySelectorAll('.card')].find(e => e.ariaLabel.includes('opens'))"
+    seen = [page.text("#crumbs")]
+    for what in ("Layer", "Neuron"):
+        assert what in page.run(f"return {opens}.ariaLabel")
+        page.run(f"{opens}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+        page.wait(f"document.getElementById('crumbs').textContent !== {seen[-1]!r}")
+        seen.append(page.text("#crumbs"))
+    assert page.count(".card") > 3
+
+
+def test_movie_of_lesson_8_plays_and_goes_step_by_step_with_the_arrow_keys(page):
+    assert "Press play, and then go through the movie once more with the arrow keys, step by step." in text(8)
+    outputs = [output.get("data", {}) for cell in cells(8) for output in cell.get("outputs", [])]
+    (html,) = ("".join(data["text/html"]) for data in outputs if "movie of a" in str(data.get("text/html", "")))
+    page.open(f"<!doctype html><html lang=en><title>n</title><body>{html}")
+    inner = "document.querySelector('iframe').contentDocument"
+    step = f"+{inner}.querySelector('input[type=range]').value"
+    page.wait(f"!!{inner}?.getElementById('play')")
+    page.run(f"{inner}.getElementById('play').click()")
+    page.wait(f"{step} > 0")
+    page.run(f"{inner}.getElementById('play').click()")
+    places = []
+    for key in ("Home", "ArrowRight", "ArrowRight"):
+        page.run(f"{inner}.body.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))")
+        places.append(page.run(f"return {step}"))
+    assert places == [0, 1, 2]
