@@ -73,9 +73,9 @@ PARTS = {
         Lesson(
             "the_python_that_you_need",
             "The Python that you need",
-            30,
+            35,
             "",
-            "a self-test: lists, functions, classes; NumPy's arrays, shapes, axes and broadcasting",
+            "a self-test: lists, functions, classes, short forms; NumPy's arrays, shapes, axes and broadcasting",
             "to have written some Python",
         ),
         Lesson(
