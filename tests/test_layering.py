@@ -17,9 +17,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # and so are line breaks). A budget leaves about 5 % of room for the next line, and is met by a better idea.
 GROUND = {"engine", "scalars", "common"}
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 5_350),
+    "engine": (set(), 7_700),
     "common": (set(), 1_050),
-    "scalars": ({"engine", "common"}, 9_900),
+    "scalars": ({"engine", "common"}, 8_500),
     "tensor": (GROUND, 21_350),
     "autograd": (GROUND | {"tensor"}, 7_800),
     "functional": (GROUND | {"tensor"}, 3_700),

@@ -51,6 +51,7 @@ def one_sample_a_step(sizes: list[int], points: list[list[float]]) -> Callable[[
 def other_ops() -> dict[str, Callable[[], Any]]:
     """A product of Values, and the ops and operands that do not take its fast path."""
     import numpy as np
+
     from micrograd import Value
 
     class Kind(Value):

@@ -8,10 +8,10 @@ whose row belongs to the program:
 >>> square = compile(lambda x: x * x)
 >>> loss = square(x)
 
-`loss._x` are the nodes that it is differentiated by. `loss._y` describes the call: its gradients, or what is needed to
+`loss._b` are the nodes that it is differentiated by. `loss._x` describes the call: its gradients, or what is needed to
 compute them.
 
->>> loss._x == (x,), loss._y[0].grads
+>>> loss._b == (x,), loss._x[0].grads
 (True, [6.0])
 >>> loss.backward()  # the fast path: no walk, the gradients are added as they are
 >>> x.grad
@@ -31,13 +31,14 @@ from typing import Any
 from ..autograd.transforms import copied
 from ..common.collector import without_collector
 from ..common.trees import leaves, tree_map
-from ..engine.modes import interceptor, modes_on
+from ..engine.locks import holding
+from ..engine.modes import before_change, interceptor, modes_on, on_change
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
 from ..engine.walk import lock
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
-from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.kinds import node_of
 from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
@@ -171,8 +172,7 @@ class OnDevice(Program):
     """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        with lock:
-            return self._run(args)
+        return holding(lock, self._run, args)
 
 
 class TrainingProgram(OnDevice):
@@ -206,15 +206,14 @@ class TrainingProgram(OnDevice):
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
         if store and self.built.remembered and not (store.states and store.has(self.update.state, self.states)):
-            with lock:
-                store.bring_states()  # other states: what is not identical was compared, and so brought home
+            holding(lock, store.bring_states)  # other states: what is not identical was compared, and so brought home
             if counts_differ(self.update, self.trained) > self.built.apart:
                 return False
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def _run(self, args: tuple[Any, ...]) -> Any:
-        if before_change:  # lazy mode is in use
-            changing(*map(node_of, self.trained))
+        if on_change:  # lazy mode is in use
+            before_change(*map(node_of, self.trained))
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -299,7 +298,20 @@ class ProgramCall:
         """The gradients of the operands."""
         return self.found if self.found.__class__ is list else self.found.tolist()
 
-    def commit(self, before: list[Any]) -> None:
+    def commit(self) -> bool:
+        """Add the gradients to the operands' `.grad`, all or none; False if one of them is no plain leaf."""
+        before = self.program.gradients_before(self.operands)
+        if len(before) < len(self.operands):
+            return False
+        try:
+            self._add(before)
+        except BaseException:
+            for p, grad in zip(self.operands, before, strict=True):
+                p._gradient = grad
+            raise
+        return True
+
+    def _add(self, before: list[Any]) -> None:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
         total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
@@ -418,9 +430,9 @@ class ProgramRow(Many):
     def __init__(self, name: str):
         super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
-    def run_compiled(self, node: Any) -> bool:
+    def whole_pass(self, node: Any) -> bool:
         """Do a whole pass without a walk, if all operands are plain leaves: add the call's gradients to `.grad`."""
-        call = node._y[0]
+        call = node._x[0]
         operands = call.operands
         if not call.program.built.fused or (modes_on and (is_anomaly_enabled() or interceptor())):
             return False
@@ -428,16 +440,8 @@ class ProgramRow(Many):
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
-        with lock:
-            before = call.program.gradients_before(operands)
-            if len(before) < len(operands):
-                return False
-            try:
-                call.commit(before)
-            except BaseException:
-                for p, grad in zip(operands, before, strict=True):
-                    p._gradient = grad
-                raise
+        if not holding(lock, call.commit):
+            return False
         if node._is_number:
             node._gradient = 1.0
         else:

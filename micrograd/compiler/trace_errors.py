@@ -19,12 +19,12 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from linecache import getline
 from pathlib import Path
 from typing import Any
 
+from ..engine.locks import holding
 from ..engine.modes import modes_on
 from ..engine.value import Node
 from ..scalars.kinds import is_tracing
@@ -170,12 +170,11 @@ def without_draws(run: Callable[[], Any], generators: list[Any]) -> Any:
     out = run()
     if pickle.dumps(after := states(generators)) == same:
         return out
-    with ExitStack() as locks:  # with which NumPy's generators make other threads wait
-        for lock in filter(None, (getattr(getattr(x, "_bit_generator", None), "lock", None) for x in generators)):
-            if isinstance(lock, type(threading.RLock())):
-                locks.enter_context(lock)  # type: ignore[arg-type]
-        line = _run_again(run, generators, before, after)
-    if line:
+    find: Callable[[], str] = partial(_run_again, run, generators, before, after)
+    for lock in filter(None, (getattr(getattr(x, "_bit_generator", None), "lock", None) for x in generators)):
+        if isinstance(lock, type(threading.RLock())):  # with which NumPy's generators make other threads wait
+            find = partial(holding, lock, find)
+    if line := find():
         raise Frozen(f"{DRAWN}; at {line}")
     return out
 
@@ -247,15 +246,16 @@ class watched_gradients:
     """Context in which `.grad` refuses in a trace. Outside, `.grad` is the slot, which is ten times as fast to read."""
 
     def __enter__(self) -> None:
-        with _one_at_a_time:
-            _traces.add(self)
-            Node.grad = _refusing  # type: ignore[attr-defined]
+        holding(_one_at_a_time, _watch_gradients, _traces.add, self)
 
     def __exit__(self, *_: object) -> None:
-        with _one_at_a_time:
-            _traces.discard(self)
-            if not _traces:
-                Node.grad = _slot  # type: ignore[attr-defined]
+        holding(_one_at_a_time, _watch_gradients, _traces.discard, self)
+
+
+def _watch_gradients(change: Callable[[object], None], trace: object) -> None:
+    """Begin or end a trace, and watch `.grad` for as long as there is one."""
+    change(trace)
+    Node.grad = _refusing if _traces else _slot  # type: ignore[attr-defined]
 
 
 @lru_cache

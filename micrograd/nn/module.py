@@ -75,7 +75,7 @@ class Module(KeywordsChecked):
     if not TYPE_CHECKING:  # for which every attribute would exist
 
         def __getattr__(self, name: str) -> Any:
-            raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES)
+            raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the subclass's `forward`; TypeError if it has none."""
@@ -91,10 +91,10 @@ class Module(KeywordsChecked):
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
         found: dict[Any, None] = {}
-        _add_nodes(self._held().values(), found, {id(self)})
-        if modes_on:  # by the public names, which `compile` watches while it traces
+        _add_parameters(self._held().values(), found, {id(self)})
+        if modes_on:  # look again, by the public names, which `compile` watches while it traces
             return [x for x in found if x.is_leaf and x.requires_grad]
-        return [x for x in found if (x if type(x) is Value else node_of(x))._row is LEAF]
+        return [*found]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
@@ -190,8 +190,10 @@ class Module(KeywordsChecked):
 # Finding what a module holds
 
 
-def _add_nodes(items: Iterable[Any], found: dict[Any, None], seen: set[int]) -> None:
-    """Add the nodes in these items to `found`, in order. A module that overrides `parameters()` lists its own.
+def _add_parameters(items: Iterable[Any], found: dict[Any, None], seen: set[int]) -> None:
+    """Add the parameters in these items to `found`, in order. A module that overrides `parameters()` lists its own.
+
+    While a mode is on, every node is added.
 
     Training loops ask for parameters in each step. So no names are made here, as `_held_in` does, and what a Neuron
     holds is asked for first.
@@ -199,20 +201,28 @@ def _add_nodes(items: Iterable[Any], found: dict[Any, None], seen: set[int]) -> 
     for x in items:
         kind = type(x)
         if kind is Value:
-            found[x] = None
-        elif kind is list:
-            _add_nodes(x, found, seen)
+            if x._row is LEAF or modes_on:
+                found[x] = None
         elif kind is bool or kind is str:
             continue
-        elif isinstance(x, Module):
+        elif kind is list:
+            if id(x) not in seen:
+                seen.add(id(x))
+                _add_parameters(x, found, seen)
+        elif isinstance(x, (Module, tuple, dict, list)):
             if id(x) not in seen:  # a module may refer to its parent
                 seen.add(id(x))
-                overridden = kind.parameters is not Module.parameters
-                _add_nodes(kind.parameters(x) if overridden else x._held().values(), found, seen)
-        elif isinstance(x, (list, tuple, dict)):
-            _add_nodes(x.values() if isinstance(x, dict) else x, found, seen)
-        elif is_node(x):
+                _add_parameters(
+                    _listed(x) if isinstance(x, Module) else x.values() if isinstance(x, dict) else x, found, seen
+                )
+        elif is_node(x) and (node_of(x)._row is LEAF or modes_on):
             found[x] = None
+
+
+def _listed(module: Module) -> Iterable[Any]:
+    """What a module holds, or lists by its own `parameters()`."""
+    own = type(module).parameters
+    return module._held().values() if own is Module.parameters else own(module)
 
 
 def _held_in(

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lowered import BY_COLUMNS, Lowered, Symbol, reader
+from ..lowered import BY_COLUMNS, Lowered, Symbol, holding, reader
 from .libraries import cached, compiled, compiler
 from .loops import Loops, unlooped
 from .wording import C
@@ -90,10 +90,9 @@ class Library:
             threading.Thread(target=self._improve, daemon=True).start()
 
     def _improve(self) -> None:
-        with suppress(RuntimeError, OSError), ONE_AT_A_TIME:  # without it, -O1 stays
-            faster = compiled(self.source, FASTER)
-            with self.lock:
-                self._use(faster)
+        with suppress(RuntimeError, OSError):  # without it, -O1 stays
+            faster = holding(ONE_AT_A_TIME, compiled, self.source, FASTER)
+            holding(self.lock, self._use, faster)
 
 
 ONE_AT_A_TIME = threading.Lock()
@@ -181,18 +180,20 @@ class Executable:
                 copied.append((np.copyto, inputs[i], own[n]))
         if library.calls_left > 0:
             library.count()
-        with library.lock:
-            if copied or self._news[0]:  # all at once: functions written in C, so no Ctrl-C comes between
-                calls = chain(map(library.call, [slot.address]), starmap(call, copied), self._writes(given, slot))
-                fault = deque(calls)[0]
-            else:
-                fault = library.call(slot.address)
-            if fault:
-                found = int.from_bytes(slot.numbers[:8], sys.byteorder, signed=True)
-                raise IndexError(self._checks[fault - 1].format(found))
+        if fault := holding(library.lock, self._run, given, slot, copied):
+            found = int.from_bytes(slot.numbers[:8], sys.byteorder, signed=True)
+            raise IndexError(self._checks[fault - 1].format(found))
         answer = self._answer(slot.results)
         self._free.append(slot)
         return answer
+
+    def _run(self, given: Sequence[Any], slot: Slot, copied: list[tuple[Any, ...]]) -> int:
+        """Call the program, and write what is new to where it belongs; the number of a failed check, or 0."""
+        if not (copied or self._news[0]):
+            return self.library.call(slot.address)
+        # All at once, by functions written in C, so that no Ctrl-C comes between
+        calls = chain(map(self.library.call, [slot.address]), starmap(call, copied), self._writes(given, slot))
+        return deque(calls)[0]
 
     def _aim(self, slot: Slot, n: int, array: Any, by_columns: bool) -> bool:
         """Have the program work on an array of the user's; False if it cannot, and has a copy."""

@@ -253,7 +253,7 @@ def _node_box(
     grad_text = value_text(grad) if began or is_array(grad) or grad else NO_GRADIENT
     rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
     rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
-    stands_for = _written(op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
+    stands_for = _written(_index(node) or op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
     expression = stands_for[0] if below else ""
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
     lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
@@ -315,6 +315,19 @@ def op_of(node: Any) -> str:
     return "" if op is None else str(op)
 
 
+def _index(node: Any) -> str:
+    """The index of an array's part as one writes it, such as "[0]" or "[1:, 2]"; "" for another op, or an array."""
+    found = getattr(getattr(node, "_row", None), "settings", {}).get("index", "") if op_of(node) == "getitem" else ""
+    parts = found if isinstance(found, tuple) else (found,)
+    texts = {int: str, slice: _slice_text, type(None): str, type(...): lambda _: "..."}
+    return f"[{', '.join(texts[type(x)](x) for x in parts)}]" if all(type(x) in texts for x in parts) else ""
+
+
+def _slice_text(x: slice) -> str:
+    ends = ":".join("" if part is None else str(part) for part in (x.start, x.stop))
+    return ends if x.step is None else f"{ends}:{x.step}"
+
+
 # ------------------------------------------------------------------------------------------------ expressions
 _LONGEST = 28
 DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
@@ -325,7 +338,7 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
     terms: list[Text] = []
     for node, below in zip(graph.nodes, graph.operands, strict=True):
         leaf = term(_node_box("", node, [], names=names))
-        terms.append(_made(op_of(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
+        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 

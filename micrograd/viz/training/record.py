@@ -58,7 +58,7 @@ class Movie(Recording):
             shown. By default the loss is the squared error, the log loss of one score, or cross-entropy.
 
     Raises:
-        ValueError: `X` or `y` has another shape, `X` holds nan or inf, `y` holds a single kind of label, `levels` do
+        ValueError: `X` or `y` has another shape or holds nan or inf, `y` holds a single kind of label, `levels` do
             not increase, or `resolution` or `max_frames` is less than 2.
 
     >>> from micrograd.nn import MLP
