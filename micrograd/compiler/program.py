@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, ItemsView, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -49,7 +50,7 @@ from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
 from .offload import Numbers, Store, at_hand, store_of
-from .stale import compile_guard, guard, same_objects
+from .stale import Guards, compile_guard, same_objects
 from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
@@ -62,7 +63,7 @@ _CHANGED = "create_graph=True: what a compiled call used was changed since; call
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
         self.fn: Any = owner.fn
         self.named = named
         self.built = built
@@ -74,8 +75,11 @@ class Program:
         else:
             self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
+        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.used, built.needed(), built.answers)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
+        if not self.current():  # the function itself changed what it reads, which happens once
+            self.guard = Guards(owner.origin, named).checks(built.used, built.needed(), built.answers)
+            self.current = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
@@ -182,8 +186,8 @@ class TrainingProgram(OnDevice):
     `offload`, what their stores hold.
     """
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
-        super().__init__(owner, built, named)
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
+        super().__init__(owner, built, named, guards)
         self.update: Any = built.update
         self.trained: list[Any] = built.trained
         self.params: list[Any] = list(built.update.params)
@@ -269,9 +273,11 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
+        guards = Guards(owner.origin, named)
+        plain = owner.plain and not nodes
+        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, guards.reached)
     made = TrainingProgram if built.update is not None else OnDevice if _is_resident(owner.settings) else Program
-    return made(owner, built, named)
+    return made(owner, built, named, guards)
 
 
 class ProgramCall:
@@ -363,7 +369,8 @@ class ProgramCall:
         inputs = program._operands(*given)
         if self.grads:
             now = [0.0 if part is None else part for part in _partials(root, inputs)]
-            if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
+            parts = zip(inputs, now, self.grads, strict=True)
+            if not all(np.allclose(a, b, equal_nan=True) for node, a, b in parts if node._row):  # else it is frozen now
                 raise RuntimeError(_CHANGED)
         return [*_partials(root, inputs, g, create_graph=True)]
 
@@ -379,13 +386,26 @@ class ProgramCall:
 def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: bool = False) -> list[Any]:
     """The gradients of an output with respect to inputs treated as independent, even if one was computed from another.
 
-    None for an input that the output does not depend on.
+    None for an input that the output does not depend on. Hooks of the inputs are left to the pass that asks.
     """
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+    one_pass = partial(run_pass, roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+    _, found = holding(lock, _without_hooks, inputs, one_pass)  # no other pass misses the hooks
     return [found.get(node) for node in inputs]
+
+
+def _without_hooks(nodes: Sequence[Any], run: Callable[[], Any]) -> Any:
+    """The result of `run`, which calls no hook of these nodes."""
+    hooks = [(node, node._hooks) for node in nodes if node._hooks]
+    try:
+        for node, _ in hooks:
+            node._hooks = {}
+        return run()
+    finally:
+        for node, those in hooks:
+            node._hooks = those
 
 
 def _sum_of_numbers(grads: list[Any]) -> Any:

@@ -19,7 +19,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial, wraps
+from functools import partial
 from linecache import getline
 from pathlib import Path
 from typing import Any
@@ -55,10 +55,6 @@ GRAD = (
     "a compiled function cannot look at or change .grad: its program has computed no gradient yet. Call zero_grad() "
     "and clip_grad_norm(), and change parameters outside of the function; gradients inside are grad(output, inputs, "
     "create_graph=True)"
-)
-THREAD = (
-    "a compiled function cannot start a thread: what it reads there would be frozen into the program. Start it "
-    "outside, and pass the result as an argument"
 )
 MASKED = (
     "a compiled function cannot be given an index by a condition: the numbers decide how many elements it picks. Write "
@@ -222,7 +218,7 @@ def _line_of_the_draw(run: Callable[[], Any], of_arrays: list[Any]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Threads and gradients
+# Gradients
 
 
 _slot = Node._gradient  # a pass uses the slot by this name
@@ -256,17 +252,3 @@ def _watch_gradients(change: Callable[[object], None], trace: object) -> None:
     """Begin or end a trace, and watch `.grad` for as long as there is one."""
     change(trace)
     Node.grad = _refusing if _traces else _slot  # type: ignore[attr-defined]
-
-
-@lru_cache
-def watch_threads() -> None:
-    """Have threads refuse to start in a trace, from now on. (An audit hook would see it only from Python 3.12 on.)"""
-    start = threading.Thread.start
-
-    @wraps(start)
-    def start_unless_tracing(self: threading.Thread) -> None:
-        if is_tracing():
-            raise frozen(THREAD)
-        start(self)
-
-    threading.Thread.start = start_unless_tracing  # type: ignore[method-assign]
