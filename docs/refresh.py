@@ -37,7 +37,8 @@ def shown() -> dict[Path, str]:
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}).get("Site")
     readme = ROOT / "README.md"
     text = DOOR.sub(door(site) if site else "", readme.read_text(encoding="utf-8"), count=1)
-    return drawings | lineage() | {page: table, readme: TABLE.sub(lambda found: found[1] + floors(), text)}
+    pages = {page: table, readme: TABLE.sub(lambda found: found[1] + floors(), text)}
+    return drawings | lineage() | pages | {ROOT / "README.zh-CN.md": in_chinese()}
 
 
 def lineage() -> dict[Path, str]:
@@ -78,6 +79,14 @@ def floors() -> str:
             total += lines
             rows.append(f"| [{name}]({door}) | {adds} | {about(lines)} | {about(total)} |\n")
     return "".join(rows)
+
+
+def in_chinese() -> str:
+    """The README in Chinese, with the numbers of the table of floors; a row is known by its link."""
+    text = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+    numbers = dict(re.findall(r"\]\(([^)]+)\) \|[^|]*(\|[\d, ]*\|[\d, ]*\|)$", floors(), re.MULTILINE))
+    row = re.compile(r"(\]\(([^)]+)\) \|[^|]*)\|[\d, ]*\|[\d, ]*\|$", re.MULTILINE)
+    return row.sub(lambda found: found[1] + numbers[found[2]], text)
 
 
 def about(lines: int) -> str:
