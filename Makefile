@@ -23,7 +23,7 @@ lessons: .venv/.demos  ## open the course in Jupyter, at lesson 0
 	@test "$$(id -u)" != 0 || test -n '$(filter --allow-root,$(ARGS))' || { \
 		echo 'Jupyter does not run as root, since a notebook may do anything that its user may.'; \
 		echo 'Run this as another user; or, in a container, say: make lessons ARGS=--allow-root'; exit 1; }
-	$(BIN)/jupyter lab demos/lessons/00_*.ipynb $(ARGS)
+	$(BIN)/jupyter lab --ServerApp.root_dir="$(CURDIR)" demos/lessons/00_*.ipynb $(ARGS)
 
 handout: .venv/.demos  ## for a class: notebooks without solutions, a key, slides, worksheets, in out/handout/; ARGS="--students 30 04"
 	$(BIN)/python demos/lessons/handout.py $(ARGS)

@@ -19,11 +19,9 @@ try:
     from sklearn.model_selection import train_test_split
     from tqdm import tqdm
 
-    from micrograd import no_grad
+    from micrograd import batches, load, no_grad, save
     from micrograd.functional import cross_entropy
     from micrograd.nn import Conv2d, Dropout, Flatten, Linear, MaxPool2d, ReLU, Sequential
-    from micrograd.nn.batches import batches
-    from micrograd.nn.saving import load, save
     from micrograd.optim import AdamW, CosineAnnealingLR
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]

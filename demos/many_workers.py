@@ -33,9 +33,8 @@ try:
     from microgpt import TensorGPT, make_data, padded
 
     import micrograd
-    from micrograd import no_grad
+    from micrograd import load, no_grad, save
     from micrograd.functional import cross_entropy
-    from micrograd.nn.saving import load, save
     from micrograd.optim import Adam, LambdaLR
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
@@ -283,7 +282,7 @@ def finish(workers, model, unseen):
         with no_grad():
             nats = model.loss(*padded(unseen)).item()
         print(f"{workers.size} workers, and the same weights on each, bit by bit: {digest.hexdigest()[:16]}")
-        print(f"Nats a letter of the unseen names: {nats:.3f}")
+        print(f"On unseen names: {nats:.3f} nats per letter")
     workers.leave()
 
 

@@ -27,10 +27,9 @@ try:
     from tqdm import tqdm
 
     import micrograd
-    from micrograd import Value, no_grad
+    from micrograd import Value, load, no_grad, save
     from micrograd.functional import cross_entropy, softmax
     from micrograd.nn import Embedding, Layer, Linear, Module
-    from micrograd.nn.saving import load, save
     from micrograd.optim import Adam, LambdaLR
     from micrograd.viz import player
 except ModuleNotFoundError as error:
@@ -385,7 +384,7 @@ def main(arguments=None):
     fill(model, arrays(trained))
     nats, bigram = model.loss(*padded(unseen)).item(), bigram_loss(data, unseen)
     made = [make_up(model, options.temperature, rng) for _ in range(20)]
-    print(f"Nats a letter of the unseen names: {nats:.3f}. A bigram has {bigram:.3f} ({bigram - nats:+.3f}).")
+    print(f"On unseen names: {nats:.3f} nats per letter (a table of letter pairs: {bigram:.3f}, {bigram - nats:+.3f})")
     stars = ", ".join(name.capitalize() + "*" * (name in data) for name in made)
     print(f"Made up, with a star where it is a name to learn from:\n  {stars}")
     compare(model, data[:4])

@@ -131,7 +131,7 @@ read, follows, known = numbered(unseen)
 bigram = np.average(pairs[read, follows], weights=known)
 with no_grad():
     nats = loss_of(read, follows, known).item()
-print(f"Nats a letter of the unseen names: {nats:.3f}; by pairs of letters alone: {bigram:.3f}")
+print(f"On unseen names: {nats:.3f} nats per letter (a table of letter pairs: {bigram:.3f})")
 
 
 # ---- 5. The names that it makes up, a letter at a time, each drawn by its probability

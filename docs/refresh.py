@@ -1,14 +1,19 @@
 """What the pages show of the package and its settings: `python docs/refresh.py` writes it again; tests compare.
 
-The drawings of a neuron; the tables of budgets and of floors, whose source is `tests/test_layering.py`; and, once
-pyproject.toml says where the site is published, links to its live pages.
+The drawings of a neuron, and those of lineage.md, which its own examples make; the tables of budgets and of floors,
+whose source is `tests/test_layering.py`; and, once pyproject.toml says where the site is published, links to its live
+pages.
 """
 
 import argparse
+import doctest
+import io
 import re
 import sys
 import tomllib
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from micrograd import Value, draw_dot, tanh
 from micrograd.viz import animate
@@ -32,7 +37,22 @@ def shown() -> dict[Path, str]:
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}).get("Site")
     readme = ROOT / "README.md"
     text = DOOR.sub(door(site) if site else "", readme.read_text(encoding="utf-8"), count=1)
-    return drawings | {page: table, readme: TABLE.sub(lambda found: found[1] + floors(), text)}
+    pages = {page: table, readme: TABLE.sub(lambda found: found[1] + floors(), text)}
+    return drawings | lineage() | pages | {ROOT / "README.zh-CN.md": in_chinese()}
+
+
+def lineage() -> dict[Path, str]:
+    """The drawings of lineage.md: what its examples call `picture`, where a section shows it."""
+    text = (ROOT / "docs" / "lineage.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    found = {}
+    for part in re.split(r"(?=^!\[)", text, flags=re.MULTILINE):
+        if shown := re.match(r"!\[.*\]\((lineage_\d\.svg)\)", part):
+            found[ROOT / "docs" / shown[1]] = names["picture"].svg()
+        for example in doctest.DocTestParser().get_examples(part):
+            with redirect_stdout(io.StringIO()):
+                exec(example.source, names)
+    return found
 
 
 def door(site: str) -> str:
@@ -59,6 +79,14 @@ def floors() -> str:
             total += lines
             rows.append(f"| [{name}]({door}) | {adds} | {about(lines)} | {about(total)} |\n")
     return "".join(rows)
+
+
+def in_chinese() -> str:
+    """The README in Chinese, with the numbers of the table of floors; a row is known by its link."""
+    text = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+    numbers = dict(re.findall(r"\]\(([^)]+)\) \|[^|]*(\|[\d, ]*\|[\d, ]*\|)$", floors(), re.MULTILINE))
+    row = re.compile(r"(\]\(([^)]+)\) \|[^|]*)\|[\d, ]*\|[\d, ]*\|$", re.MULTILINE)
+    return row.sub(lambda found: found[1] + numbers[found[2]], text)
 
 
 def about(lines: int) -> str:

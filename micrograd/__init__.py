@@ -27,6 +27,7 @@ _HOME = {
     "autograd.function": "Function",
     "autograd.lazy_mode": "lazy",
     "autograd.transforms": "gradient hessian hvp jacobian jvp value_and_grad vjp",
+    "common.collector": "without_collector",
     "compiler": "check_compiled compile",
     "engine": "Value",
     "engine.modes": "enable_grad is_grad_enabled no_grad",

@@ -17,6 +17,7 @@ from .autograd.transforms import jacobian as jacobian
 from .autograd.transforms import jvp as jvp
 from .autograd.transforms import value_and_grad as value_and_grad
 from .autograd.transforms import vjp as vjp
+from .common.collector import without_collector as without_collector
 from .compiler import check_compiled as check_compiled
 from .compiler import compile as compile
 from .engine import Value as Value
@@ -403,6 +404,7 @@ __all__ = [
     "vjp",
     "vstack",
     "where",
+    "without_collector",
     "zeros",
     "zeros_like",
 ]

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -63,3 +64,86 @@ def test_exercise_that_a_teacher_adds_is_checked():
     command = [sys.executable, "-X", "utf8"]
     done = subprocess.run(command, input=program, cwd=LESSONS, capture_output=True, encoding="utf-8")
     assert (done.returncode, done.stdout) == (0, "4.9  ✓ right\n"), done.stderr
+
+
+def test_public_name_is_imported_by_its_public_path():
+    """A reader should not see two ways to the same name, nor one through a folder that may move."""
+    homes = {name: home for home, names in micrograd._HOME.items() if "." in home for name in names.split()}
+    code = [*ROOT.glob("demos/**/*.py"), *ROOT.glob("demos/lessons/*.ipynb"), *ROOT.glob("site/live/**/*.py")]
+    found = []
+    for path in [*code, *GUIDES.glob("*.md"), ROOT / "README.md"]:
+        imports = re.findall(r"from micrograd\.([\w.]+) import ([\w, ]+)", path.read_text(encoding="utf-8"))
+        found += [(path.name, name) for home, names in imports for name in names.split(", ") if homes.get(name) == home]
+    assert found == []
+
+
+# ------------------------------------------------------------------------------------------------ ways to add an op
+def by_closure(x):
+    """The square, with a closure."""
+    out = micrograd.Value(x.data**2, (x,), "square")
+    out._backward = lambda: setattr(x, "grad", x.grad + out.grad * 2 * x.data)
+    return out
+
+
+class Square(micrograd.Function):
+    """The square, as a Function."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
+
+
+WAYS = {
+    "a function of operations": lambda x: x * x,
+    "a closure": by_closure,
+    "a `Function`": Square.apply,
+    "a row of the table": lambda x: x**2,
+}
+
+
+def works(action):
+    """Whether something can be done with an operation, and not what is wrong with it if it cannot."""
+    try:
+        return action() is not False
+    except (TypeError, RuntimeError, ValueError):
+        return False
+
+
+def second_derivative(f):
+    x = micrograd.Value(3.0)
+    (slope,) = micrograd.grad(f(x), x, create_graph=True)
+    return float(micrograd.grad(slope, x)[0]) == 2.0
+
+
+def exported(f, path):
+    compiled = micrograd.compile(f)
+    with micrograd.no_grad():
+        compiled(3.0)
+    micrograd.save(compiled, path)
+
+
+def formula(f):
+    """Whether the player shows a rule with the operand in it, rather than numbers or nothing."""
+    story = f(micrograd.Value(3.0, label="x")).show(names={}).story()
+    return any("{0}" in rule for _, rule in story["rules"])
+
+
+def test_table_of_ways_to_add_an_operation_says_what_each_can_do(tmp_path):
+    pytest.importorskip("onnx")
+    text = (GUIDES / "own_op.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    told = {re.sub(r"^\[(.*)\]\(.*\)$", r"\1", way): said for way, *said in rows(text) if "](" in way}
+    assert [*told] == [*WAYS]
+    for way, f in WAYS.items():
+        actions = (
+            partial(second_derivative, f),
+            lambda f=f: micrograd.compile(f)(3.0),
+            partial(exported, f, tmp_path / "model.onnx"),
+            partial(formula, f),
+        )
+        assert [said.startswith("yes") for said in told[way]] == [works(action) for action in actions], way

@@ -19,8 +19,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 
-if importlib.util.find_spec("micrograd") is None:  # on a fresh machine: this repository, two folders up
-    needed = (f"{HERE.parents[1]}[demo]", "names")  # Jupyter is there, since it runs the lesson
+if importlib.util.find_spec("micrograd") is None:  # on a fresh machine: this repository, two folders up, or its wheel
+    there = next(HERE.parents[1].glob("micrograd_glass-*.whl"), HERE.parents[1])
+    needed = (f"{there}[demo]", "names")  # Jupyter is there, since it runs the lesson
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *needed], check=True)
     importlib.invalidate_caches()
 if importlib.util.find_spec("micrograd.tensor") is None:
@@ -75,6 +76,22 @@ def check(exercise: str | float, answer: Any) -> None:
         hint = raised(error)
     RIGHT[exercise] = hint is None
     print(f"{exercise}  ✓ right" if hint is None else f"{exercise}  ✗ {hint}")
+
+
+def progress(folder: Path = HERE) -> None:
+    """Print a map of the course: exercises that are right (✓), wrong (✗) or not tried (·), as saved notebooks say."""
+    untried = json.loads((HERE / "exercises" / "untried.json").read_text(encoding="utf-8"))
+    count = 0
+    for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", [])]
+        printed = "".join("".join(output.get("text", "")) for output in outputs)
+        said = dict(re.findall(r"^(\d+\.\d+)  (✓|✗)", printed, re.MULTILINE))
+        names = [name for name in untried if int(name.partition(".")[0]) == int(path.name[:2])]
+        marks = [said.get(name, "·") for name in names]
+        count += marks.count("✓")
+        print(f"{path.name[:2]}  {' '.join(marks):16} {path.stem[3:].replace('_', ' ')}")
+    print(f"{count} of {len(untried)} exercises are right. Save a notebook to see its last answers here.")
 
 
 def points(exercise: str) -> int:

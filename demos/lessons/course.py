@@ -73,9 +73,9 @@ PARTS = {
         Lesson(
             "the_python_that_you_need",
             "The Python that you need",
-            30,
+            35,
             "",
-            "a self-test: lists, functions, classes; NumPy's arrays, shapes, axes and broadcasting",
+            "a self-test: lists, functions, classes, short forms; NumPy's arrays, shapes, axes and broadcasting",
             "to have written some Python",
         ),
         Lesson(
@@ -103,9 +103,9 @@ PARTS = {
         Lesson(
             "closures",
             "Each operation brings its own way back",
-            40,
+            45,
             "a_der a_num the_ch",
-            "an engine in thirty lines, with closures or with pairs; why `+=`",
+            "an engine in thirty lines, with closures or with pairs; why `+=`; five slopes to keep",
         ),
         Lesson(
             "the_order",
@@ -273,7 +273,8 @@ PARTS = {
 LESSONS = [lesson for lessons in PARTS.values() for lesson in lessons]
 
 SHORTCUTS = {
-    "To a GPT in five lessons, if you know derivatives and NumPy": "four which letters atten build",
+    "To a GPT in seven lessons, if you know derivatives and NumPy": "four which from mod letters atten build",
+    "You have seen the micrograd lecture": "the_or trust two the_lo from mod",
     "One evening": "a_der a_num the_ch four",
     "The engine only": "a_der a_num the_ch clos the_or trust from why_it inside kill",
     "Training in practice": "four two one which the_lo from mod too",

@@ -4,6 +4,7 @@
     nbgrader/        an assignment of each lesson, with a locked cell below each exercise that counts its point
     solutions/       the same notebooks with the solutions in the cells, to be run
     key.md           every exercise with its solution
+    students.zip     the same with a wheel and three lines of instructions, so that nobody needs a checkout
     slides/          about ten slides for each lesson, the last with the exercises; more of the text is in the notes
     worksheets.html  graphs to fill in by hand, with other numbers for each student; worksheets_key.html has the numbers
 
@@ -13,10 +14,14 @@ The commands to grade are in docs/teach.md.
 import argparse
 import ast
 import html
+import importlib.util
 import json
 import random
 import re
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import pairwise
@@ -29,6 +34,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FOR_TEACHERS = ("apart.py", "grade.py", "handout.py", "refresh.py")
 SLIDES = 10  # about so many for a lesson
+LINES = 14  # of code on a slide, at most
 Cell = dict[str, Any]
 CHECK = re.compile(r'^check\("(\d+\.\d+)"', re.MULTILINE)
 SOLUTION = re.compile(r"<details>.*?```python\n(.*?)```.*?</details>", re.DOTALL)
@@ -172,7 +178,7 @@ def slides(cells: Sequence[Cell]) -> list[Cell]:
         if cell["cell_type"] == "code":
             found.append(marked(cell, "-"))
             continue
-        shown, notes = split(cell["source"])
+        shown, notes = split(cell["source"]) if place else asked_first(cell["source"])
         found.append(marked(cell | {"source": shown}, "slide" if place in begins else "-"))
         if notes:
             found.append(marked({"cell_type": "markdown", "id": f"{cell['id']}-notes", "source": notes}, "notes"))
@@ -211,6 +217,15 @@ def split(text: str) -> tuple[str, str]:
     return "\n\n".join(shown), "\n\n".join(notes)
 
 
+def asked_first(text: str) -> tuple[str, str]:
+    """What the title slide shows of the first cell, its title and the question in bold; and the rest."""
+    head, question = text.split("\n\n")[0], re.search(r"\*\*[^*]+\?\*\*", text)
+    if question is None:
+        return split(text)
+    rest = text.removeprefix(head).replace(question[0], "", 1)
+    return f"{head}\n\n{question[0]}", rest.strip("\n")
+
+
 def prose(block: str) -> bool:
     """Whether a part of a text is neither a heading, a list, a table, code, a picture nor a formula."""
     return not re.match(r"[#|>]|[-*] |\d+\. |```|!\[|\$\$|<", block)
@@ -221,32 +236,161 @@ def marked(cell: Cell, kind: str) -> Cell:
     return cell | {"metadata": cell.get("metadata", {}) | {"slideshow": {"slide_type": kind}}}
 
 
-START = """
-<style>.reveal .slides section > section {{ max-height: 700px; overflow-y: auto }}</style>
-<script src="{reveal}/dist/reveal.js"></script>
-<script src="{reveal}/plugin/notes/notes.js"></script>
+def steps(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
+    """What each press of a key shows, as a kind and HTML: a text, a piece of code or a result; notes are in between."""
+    from nbconvert.filters import Highlight2HTML, markdown2html
+
+    heading = ""
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            kind = "notes" if cell["metadata"]["slideshow"]["slide_type"] == "notes" else "text"
+            said = re.findall(r"^##? (.*)$", cell["source"], re.MULTILINE)
+            heading = said[-1] if said and kind == "text" else heading
+            yield kind, markdown2html(cell["source"])
+            continue
+        above, code = f"<h3>{html.escape(heading)}</h3>", ""
+        if "hide-input" not in cell["metadata"].get("tags", []):
+            for piece in pieces(cell["source"]):
+                code = Highlight2HTML(pygments_lexer="python")(piece)
+                yield "code", above + code
+        for shown in results(cell.get("outputs", [])):
+            yield "result", above + (code if shown.startswith("<pre>") else "") + shown
+
+
+def pieces(source: str) -> Iterator[str]:
+    """Code in pieces of at most LINES lines, which end at blank lines if there is one in the second half."""
+    lines = source.strip("\n").split("\n")
+    while len(lines) > LINES:
+        blank = [k for k in range(LINES // 2, LINES + 1) if not lines[k].strip()]
+        end = blank[-1] if blank else LINES
+        yield "\n".join(lines[:end]).strip("\n")
+        lines = lines[end:]
+        while lines and not lines[0].strip():
+            lines.pop(0)
+    yield "\n".join(lines)
+
+
+def results(outputs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What a cell has printed or shown, as HTML: a picture or a player alone, and text in pieces."""
+    printed = ""
+    for output in outputs:
+        data = output.get("data", {})
+        if picture := data.get("image/png"):
+            yield f'<img alt="" src="data:image/png;base64,{"".join(picture).strip()}">'
+        elif page := data.get("text/html"):
+            yield "".join(page)
+        else:
+            printed += "".join(output.get("text", data.get("text/plain", "")))
+    if printed.strip():
+        yield from (f"<pre>{html.escape(piece)}</pre>" for piece in pieces(printed))
+
+
+SLIDES_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>{mathjax}<style>
+body {{ margin: 0; overflow: hidden; background: #fff; color: #1a2130; font-family: system-ui, sans-serif }}
+.step {{ position: absolute; left: 0; top: 0; width: 1280px; height: 720px; box-sizing: border-box; padding: 36px 56px;
+  transform-origin: 0 0; overflow: hidden }}
+.step[hidden], aside[hidden] {{ display: none }}
+h1 {{ font-size: 2em }} h1, h2, h3 {{ margin: 0 0 .5em }} h3 {{ color: #5b6678; font-size: 22px }}
+pre {{ margin: 0 0 .8em; font-size: .85em; line-height: 1.35; white-space: pre-wrap; overflow-wrap: anywhere }}
+.result > pre {{ color: #0b5d8a }} details pre {{ max-height: 480px; overflow: auto }}
+img {{ max-width: 1160px; max-height: 560px }} iframe {{ width: 100% !important; height: 580px !important; border: 0 }}
+table {{ border-collapse: collapse }} td, th {{ border: 1px solid #c8d0dc; padding: .2em .5em }}
+aside {{ position: fixed; left: 0; right: 0; bottom: 0; max-height: 40%; overflow: auto; padding: 12px 56px;
+  background: #f2f5f9; border-top: 1px solid #c8d0dc; font-size: 18px }}
+{style}</style></head><body>
+{steps}
 <script>
-Reveal.initialize({{width: 960, height: 700, history: true, center: false, plugins: [RevealNotes]}});
-</script>"""
+const steps = [...document.querySelectorAll(".step")], notes = steps.map(e => e.nextElementSibling?.matches("aside") ?
+  e.nextElementSibling : null);
+let now = 0, told = false;
+function fit(step) {{  // type as large as fits, from 28 pixels down
+  for (let size = 28; size >= 12; size--) {{
+    step.style.fontSize = `${{size}}px`;
+    if (step.scrollHeight <= 720 && step.scrollWidth <= 1280) return;
+  }}
+}}
+function go(to) {{
+  now = Math.max(0, Math.min(steps.length - 1, to));
+  const scale = Math.min(innerWidth / 1280, innerHeight / 720);
+  steps.forEach((step, k) => {{ step.hidden = k !== now; step.style.transform = `scale(${{scale}})`; }});
+  notes.forEach((note, k) => {{ if (note) note.hidden = !told || k !== now; }});
+  fit(steps[now]);
+  history.replaceState(null, "", `#${{now + 1}}`);
+}}
+addEventListener("keydown", event => {{
+  const keys = {{ArrowRight: 1, " ": 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity}};
+  const by = keys[event.key];
+  if (by) {{ event.preventDefault(); go(now + by); }}
+  if (event.key === "s") {{ told = !told; go(now); }}
+}});
+addEventListener("resize", () => go(now));
+addEventListener("load", () => go((+location.hash.slice(1) || 1) - 1));
+go((+location.hash.slice(1) || 1) - 1);
+</script></body></html>
+"""
+MATHJAX = '<script async src="https://cdn.jsdelivr.net/npm/mathjax@3/es5/tex-chtml.js"></script>'
 
 
-def write_slides(cells: Sequence[Cell], path: Path, reveal: str) -> None:
-    """Write the slides of a lesson as a page."""
-    import nbformat
-    from nbconvert import SlidesExporter
-    from traitlets.config import Config
+def write_slides(cells: Sequence[Cell], path: Path) -> None:
+    """Write the slides of a lesson as one page, which needs no connection but for formulas."""
+    from pygments.formatters import HtmlFormatter
 
-    folded = Config({"TagRemovePreprocessor": {"enabled": True, "remove_input_tags": ["hide-input"]}})
-    exporter = SlidesExporter(config=folded, **({"reveal_url_prefix": reveal} if reveal else {}))
-    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-    notebook = nbformat.reads(text, as_version=4)  # which joins the lines of each output
-    page, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title(cells).removeprefix("# ")}})
-    page = re.sub(r'<script src="https:[^"]*(?:jquery|require)[^"]*"></script>', "", page)  # which START needs not
-    page = re.sub(
-        r"<script>\s*require\(.*?</script>", START.format(reveal=exporter.reveal_url_prefix), page, flags=re.DOTALL
+    parts = []
+    for kind, inside in steps(cells):
+        tag = "aside" if kind == "notes" else "section"
+        parts.append(f'<{tag} class="{"" if kind == "notes" else "step "}{kind}" hidden>{inside}</{tag}>')
+    page = SLIDES_PAGE.format(
+        title=html.escape(title(cells).removeprefix("# ")),
+        mathjax=MATHJAX if any("$$" in cell["source"] for cell in cells if cell["cell_type"] == "markdown") else "",
+        style=HtmlFormatter().get_style_defs(".highlight"),
+        steps="\n".join(parts),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The archive for students
+
+FOR_STUDENTS = """Install Python 3.11 or newer. Then open a terminal in this folder, and run three commands:
+
+    python -m venv .venv
+    .venv/bin/python -m pip install "./{wheel}[demos]"
+    .venv/bin/jupyter lab {lesson}
+
+On Windows, write .venv\\Scripts\\ instead of .venv/bin/.
+"""
+
+
+def wheel(folder: Path) -> Path:
+    """Build a wheel of this checkout into a folder, from a copy of its files."""
+    with tempfile.TemporaryDirectory() as copy:
+        for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "LICENSE-docs"):
+            shutil.copy(ROOT / name, copy)
+        left_out = shutil.ignore_patterns("__pycache__", "lessons", "out")
+        for name in ("micrograd", "demos"):
+            shutil.copytree(ROOT / name, Path(copy) / name, ignore=left_out)
+        command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel", "--no-deps"]
+        if importlib.util.find_spec("setuptools"):  # then it needs no connection
+            command.append("--no-build-isolation")
+        subprocess.run([*command, "--wheel-dir", str(folder), copy], check=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def archive(out: Path) -> Path:
+    """Write students.zip: the students' lessons, the guides that they link to, a wheel, and how to begin."""
+    with tempfile.TemporaryDirectory() as folder:
+        course = Path(folder) / "course"
+        shutil.copytree(out / "students", course / "demos")
+        left_out = shutil.ignore_patterns("*.py", "__pycache__", "peers")
+        for guides in ("docs", "benchmarks"):
+            shutil.copytree(ROOT / guides, course / guides, ignore=left_out)
+        first = min((course / "demos" / "lessons").glob("*.ipynb")).relative_to(course).as_posix()
+        text = FOR_STUDENTS.format(wheel=wheel(course).name, lesson=first)
+        (course / "README.txt").write_text(text, encoding="utf-8")
+        return Path(shutil.make_archive(str(out / "students"), "zip", folder))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -321,7 +465,7 @@ def worksheets(students: Sequence[str], seed: int, blank: bool) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def handout(out: Path, lessons: Sequence[Path], students: Sequence[str], seed: int, reveal: str) -> Iterator[str]:
+def handout(out: Path, lessons: Sequence[Path], students: Sequence[str], seed: int) -> Iterator[str]:
     """Write everything, and yield what was written."""
     leave_out = shutil.ignore_patterns("*.ipynb", "__pycache__", ".*", "out", *FOR_TEACHERS)
     shutil.copytree(HERE.parent, out / "students", ignore=leave_out, dirs_exist_ok=True)
@@ -334,13 +478,14 @@ def handout(out: Path, lessons: Sequence[Path], students: Sequence[str], seed: i
         shutil.copytree(HERE, folder, ignore=leave_out, dirs_exist_ok=True)
         shutil.copy(HERE.parent / "one_page.py", folder)
         write(for_nbgrader(cells), folder / path.name)
-        write_slides(slides(cells), out / "slides" / f"{path.stem}.slides.html", reveal)
+        write_slides(slides(cells), out / "slides" / f"{path.stem}.slides.html")
         keys.append(key(cells))
         yield title(cells).removeprefix("# ")
     (out / "key.md").write_text("\n\n".join(keys) + "\n", encoding="utf-8")
     for name, blank in (("worksheets", True), ("worksheets_key", False)):
         (out / f"{name}.html").write_text(worksheets(students, seed, blank), encoding="utf-8")
     yield f"worksheets for {len(students)} students"
+    yield archive(out).name
 
 
 def main() -> None:
@@ -351,7 +496,6 @@ def main() -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="other numbers for the worksheets, such as 2 in the 2nd year"
     )
-    parser.add_argument("--reveal", default="", help="where reveal.js is, if the slides must work without a connection")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "handout", help="the folder (out/handout)")
     asked = parser.parse_args()
     lessons = sorted({path for start in asked.lessons for path in HERE.glob(f"{start}*.ipynb")})
@@ -366,7 +510,7 @@ def main() -> None:
         students = [line.strip() for line in lines if line.strip()]
     if not students:
         parser.error("there is no student: write --students 30, or a name in each line of the file")
-    for written in handout(asked.out, lessons, students, asked.seed, asked.reveal):
+    for written in handout(asked.out, lessons, students, asked.seed):
         print(written)
     print(f"wrote {asked.out}")
 

@@ -90,8 +90,8 @@ def near(x: float, y: float) -> bool:
 
 
 def told(x: float) -> str:
-    """A number in text: whole, or with at most four digits after the point."""
-    return f"{x:.4f}".rstrip("0").rstrip(".") if x % 1 else f"{x:.0f}"
+    """A number in text: whole, or with at most four digits after the point; a zero has no sign."""
+    return f"{x:z.4f}".rstrip("0").rstrip(".") if x % 1 else f"{x:z.0f}"
 
 
 def read(text: str) -> float | None:

@@ -7,9 +7,14 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Pause the collector for work that makes many objects and no cycles, which it would scan again and again.
+    """Pause Python's cyclic garbage collector inside a `with` block.
 
-    On 65,000 nodes it took a third of the time of `viz.player`, and more of a trace.
+    Use it around work that makes many objects and no cycles, such as a loop that builds graphs of Values. The collector
+    would scan the same objects again and again. On 65,000 nodes it took a third of the time of `viz.player`, and more
+    of a trace.
+
+    Returns:
+        A context manager. Afterwards the collector is as it was before.
 
     >>> with without_collector():
     ...     gc.isenabled()

@@ -75,6 +75,11 @@ def gradient_of_a(level, steps):
     raise LookupError(steps)
 
 
+@pytest.mark.parametrize("x", [-0.0, 0.0 * -16, -1e-9])
+def test_zero_is_told_without_a_sign(x):
+    assert told(x) == "0"
+
+
 def test_path_that_is_forgotten_is_told():
     a, b, _, q = gradient_of_a(3, "u=a * b out=u * a")
     assert q.truth == 2 * a * b

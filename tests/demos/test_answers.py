@@ -1,4 +1,4 @@
-"""What 850 silly and wrong answers, 300 typical mistakes and more than a hundred right answers are told.
+"""What a thousand silly and wrong answers, 300 typical mistakes and two hundred right answers are told.
 
 answers.json has the answers: an expression, or a piece of the solution and what stands there instead. Those that are
 `hinted` begin with the words of the hint that they must get. The `wrong` ones were written before anybody looked at

@@ -1,7 +1,9 @@
 """What is handed out: notebooks without solutions, solutions that are right, a key, slides, and sheets to fill in."""
 
 import html
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +93,29 @@ def test_lesson_has_about_ten_slides_that_end_with_the_exercises(path):
     assert sorted(meant) == sorted(said)  # nothing of the text is lost, in the notes or shown
 
 
+@over_lessons
+def test_title_asks_the_question_of_the_lesson_and_no_slide_has_much_code(path):
+    pytest.importorskip("nbconvert", reason="nbconvert, which makes the slides, is not installed")
+    cells = handout.cells_of(path)
+    question = re.search(r"\*\*([^*]+\?)\*\*", cells[0]["source"])[1]
+    shown = [*handout.steps(handout.slides(cells))]
+    assert " ".join(question.split()).partition("`")[0] in html.unescape(" ".join(shown[0][1].split()))
+    code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    assert max(len(piece.splitlines()) for source in code for piece in handout.pieces(source)) <= 14
+    kinds = [kind for kind, _ in shown if kind != "notes"]
+    results = [place for place, kind in enumerate(kinds) if kind == "result"]
+    assert results  # each has a press for itself, below what it is the result of
+    assert all(kinds[place - 1] != "notes" and place > 0 for place in results)
+
+
+@over_lessons
+def test_code_on_slides_is_that_of_the_lesson_in_order(path):
+    for cell in handout.cells_of(path):
+        if cell["cell_type"] == "code":
+            lines = [line for piece in handout.pieces(cell["source"]) for line in piece.split("\n") if line.strip()]
+            assert lines == [line for line in cell["source"].split("\n") if line.strip()]
+
+
 def test_slide_shows_headings_lists_and_one_paragraph_and_the_rest_is_a_note():
     text = "## Why\n\nOne.\n\nTwo.\n\n- a\n- b\n\n```python\nx\n\ny\n```\n\nThree."
     assert handout.split(text) == ("## Why\n\nOne.\n\n- a\n- b\n\n```python\nx\n\ny\n```", "Two.\n\nThree.")
@@ -153,29 +178,56 @@ def run(monkeypatch, capsys, tmp_path):
     return written
 
 
-def test_handout_is_one_folder_and_its_assignment_has_all_that_the_notebook_imports(run, tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder of a handout of lessons 4 and 25, and what the command said."""
     pytest.importorskip("nbconvert", reason="nbconvert, which makes the slides, is not installed")
-    names, out = tmp_path / "names.txt", tmp_path / "out"
-    names.write_text("Ada\n\nGrace\n", encoding="utf-8")
-    code, said = run("25", "--names", str(names), "--reveal", "reveal")
-    assert not code
+    pytest.importorskip("setuptools", reason="setuptools, which builds the wheel, is not installed")
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "names.txt").write_text("Ada\n\nGrace\n", encoding="utf-8")
+    command = [sys.executable, str(LESSONS / "handout.py"), "04", "25", "--names", str(folder / "names.txt")]
+    done = subprocess.run([*command, "--out", str(folder / "out")], capture_output=True, encoding="utf-8", check=True)
+    return folder / "out", done.stdout
+
+
+def test_handout_is_one_folder_and_its_assignment_has_all_that_the_notebook_imports(made):
+    out, said = made
     assert "worksheets for 2 students" in said
     there = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     wanted = "students/lessons/25_kill_the_mutant.ipynb students/lessons/exercises/lesson_25.py students/one_page.py"
-    wanted += " solutions/25_kill_the_mutant.ipynb slides/25_kill_the_mutant.slides.html"
+    wanted += " solutions/25_kill_the_mutant.ipynb slides/25_kill_the_mutant.slides.html students.zip"
     assert {*wanted.split(), "key.md", "worksheets.html", "worksheets_key.html"} <= there
     assert not any(path.endswith("grade.py") for path in there)
-    page = (out / "slides" / "25_kill_the_mutant.slides.html").read_text(encoding="utf-8")
-    assert page.count("<section") >= 10
-    assert '<aside class="notes">' in page
-    scripts = re.findall(r'<script[^>]* src="([^"]*)"', page)
-    assert scripts[-2:] == ["reveal/dist/reveal.js", "reveal/plugin/notes/notes.js"]
-    assert [script for script in scripts if script.startswith("http") and "mathjax" not in script] == []
     answer = "check('25.1', ('a * b', {'a': 2.0, 'b': 5.0}))"
     code = f"from check import check, points; {answer}; print(points('25.1')); check('25.1', 0); print(points('25.1'))"
     command, folder = [sys.executable, "-X", "utf8", "-c", code], out / "nbgrader" / "source" / "25_kill_the_mutant"
     done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=60)
     assert done.stdout.splitlines()[1::2] == ["1", "0"], done.stderr
+
+
+def test_class_begins_from_one_archive_without_a_checkout(made, tmp_path):
+    shutil.unpack_archive(made[0] / "students.zip", tmp_path)
+    course = tmp_path / "course"
+    (wheel,) = course.glob("*.whl")
+    told = (course / "README.txt").read_text(encoding="utf-8")
+    assert f'pip install "./{wheel.name}[demos]"' in told
+    assert (course / re.search(r"jupyter lab (\S+)", told)[1]).is_file()
+    lessons = course / "demos" / "lessons"
+    texts = [path.read_text(encoding="utf-8") for path in lessons.glob("*.ipynb")]
+    assert not any("<details>" in text for text in texts)
+    links = {link for text in texts for link in re.findall(r"\]\((\.\./[^)#]+)", text)}
+    assert links
+    assert [link for link in links if not (lessons / link).exists()] == []
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "own")], check=True)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", str(tmp_path / "own")]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
+    (python,) = [*(tmp_path / "own").glob("bin/python"), *(tmp_path / "own").glob("Scripts/python.exe")]
+    code = "from check import check; check('4.3', 1.0); import micrograd; print(micrograd.__file__)"
+    env = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
+    command = [str(python), "-X", "utf8", "-c", code]
+    done = subprocess.run(command, cwd=lessons, env=env, capture_output=True, encoding="utf-8")
+    assert done.stdout.startswith("4.3  ✓ right\n"), done.stderr
+    assert str(tmp_path) in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_one_without_options_is_short_and_the_same_model(capsys):
     losses = [float(x) for x in re.findall(r"step +\d+: (\d\.\d+) nats", out)]
     assert len(losses) == 10
     assert losses[-1] < losses[0] - 0.2
-    assert re.search(r"Nats a letter of the unseen names: \d\.\d{3}; by pairs of letters alone: \d\.\d{3}", out)
+    assert re.search(r"On unseen names: \d\.\d{3} nats per letter \(a table of letter pairs: \d\.\d{3}\)", out)
     assert len(re.findall(r"[A-Z][a-z]*", out.partition("learn from:\n")[2])) == 20
     long = gpt.TensorGPT(short["WIDTH"], short["HEADS"], short["LAYERS"], np.random.default_rng(0))
     long.load_state_dict({name.replace("attention.", ""): x for name, x in short["model"].state_dict().items()})

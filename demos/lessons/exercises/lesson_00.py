@@ -1,9 +1,10 @@
 """The exercises of lesson 0."""
 
+import re
 from typing import Any
 
 import numpy as np
-from check import exercise, function, kind, near, number
+from check import exercise, function, functions, kind, near, number
 
 
 @exercise("0.1", of=function)
@@ -65,7 +66,37 @@ def _(point: Any) -> str | None:
     return None if (found.x, found.y) == (4, 6) else f"(1, 2) + (3, 4) is (4, 6), yours is ({found.x}, {found.y})"
 
 
-@exercise("0.4", of=function)
+@exercise("0.4", of=functions(3))
+def _(given: Any) -> str | None:
+    euro, dollar, kinds = given
+    coin, money = type("Coin", (euro,), {}), euro.__mro__[1]
+    for amounts, wanted in (
+        ([euro(100), dollar(200), euro(300)], {"euro", "dollar"}),
+        ([dollar(5), dollar(7)], {"dollar"}),
+        ([money(1)], {"other"}),
+        ([coin(50)], {"euro"}),
+        (["no money", dollar(1)], {"other", "dollar"}),
+        ([], set()),
+    ):
+        found = kinds(list(amounts))
+        if isinstance(found, list | tuple) and set(found) == wanted:
+            return f"that is a {type(found).__name__}, which may have a word twice; a set is written with {{ and }}"
+        if isinstance(found, dict):
+            return "found a dict, since {} is an empty dict; the empty set is set()"
+        if not isinstance(found, set | frozenset):
+            return f"a set of words is needed here; found {kind(found)}"
+        if found == wanted:
+            continue
+        if wanted == {"euro"}:
+            return "a subclass of Euro counts as euro: isinstance(amount, Euro) asks that, and type(amount) does not"
+        if wanted == {"other"}:
+            return f"an amount that is neither Euro nor Dollar is 'other'; yours gives {sorted(map(str, found))}"
+        names = [type(amount).__name__ for amount in amounts]
+        return f"for amounts of the classes {names} the set is {sorted(wanted)}; yours is {sorted(map(str, found))}"
+    return None
+
+
+@exercise("0.5", of=function)
 def _(centered: Any) -> str | None:
     table = np.array([[1.0, 10.0, 5.0], [3.0, 30.0, 5.0]])
     given = table.copy()
@@ -89,7 +120,7 @@ def _(centered: Any) -> str | None:
     return f"the columns should have the mean 0; yours have {found.mean(0).round(2).tolist()}"
 
 
-@exercise("0.5")
+@exercise("0.6")
 def _(shapes: Any) -> str | None:
     if not isinstance(shapes, list | tuple) or len(shapes) != 4 or not all(isinstance(x, tuple | list) for x in shapes):
         return f"answer with a list of four tuples, such as [(5, 3), (5,), (5,), (5,)]; found {kind(shapes)}"
@@ -105,7 +136,7 @@ def _(shapes: Any) -> str | None:
     return None
 
 
-@exercise("0.6", of=function)
+@exercise("0.7", of=function)
 def _(means_of: Any) -> str | None:
     moths = "kind, length, width\nmoth, 2, 3\nbee, 1, 1.5\nmoth, 4, 1\n"
     one = {"moth": [3.0, 2.0], "bee": [1.0, 1.5]}
@@ -146,7 +177,7 @@ def _(means_of: Any) -> str | None:
         try:
             found = means_of(bad)
         except ValueError as error:
-            if not any(word.strip(",.:;") == str(number_of) for word in str(error).split()):
+            if not re.search(rf"\b{number_of}\b", str(error)):
                 return f"line {number_of} of {bad!r} is wrong, blank lines counted; your message is {str(error)!r:.60}"
         else:
             return f"line {number_of} of {bad!r} has another number of cells: raise a ValueError; found {found}"

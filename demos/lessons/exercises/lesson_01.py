@@ -19,8 +19,13 @@ def _(slope: Callable[..., Any]) -> str | None:
         ("10 - 2 * x", lambda x: 10 - 2 * x, 5.0, -2.0),
         ("7", lambda x: 7.0, 2.0, 0.0),
         ("x * x * x", lambda x: x * x * x, 2.0, 12.0),
+        ("x ** 5", lambda x: x**5, 2.0, 80.0),
     ):
         found = number(slope(f, x))
+        if found == 0 and wanted:
+            return f"the slope of {name} at {x:g} is {wanted:g}, yours is 0: is the nudge lost to rounding?"
+        if abs(found) > 1000:
+            return f"{found:.4g} is far too large: subtract one result from the other, with brackets, and then divide"
         if near(found, 2 * wanted) and wanted:
             return f"the slope of {name} at {x:g} is {wanted:g}, yours is twice that; the sides are 2 * h apart"
         if near(found, -wanted) and wanted:

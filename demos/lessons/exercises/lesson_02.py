@@ -43,7 +43,9 @@ def _(ops: Any) -> str | None:
         return "leave out the empty ones, which belong to leaves"
     if sorted(found) != ["*", "*", "+", "+", "tanh"]:
         return f"a neuron of two inputs has two products, two sums and a tanh; yours has {found}"
-    return None if found[0] == "tanh" else "these are the right ones; go from the result back, so that tanh comes first"
+    if found[0] != "tanh":
+        return "these are the right ones; go from the result back, so that tanh comes first"
+    return None if found[1:3] == ["+", "+"] else "a result comes before its operands: both sums, then the products"
 
 
 @exercise("2.4", of=function)
@@ -54,16 +56,21 @@ def _(formula: Any) -> str | None:
     for node, needed in (
         (a, "a leaf is written by its label"),
         (a + b, "write the two operands with the operation between them"),
-        (a - b, "the order of the operands matters"),
+        (a - b, "a minus stands between its operands, and their order matters"),
         (a + 10, "a constant has no label, so write its number"),
         (-a, "neg is written as (-a)"),
         (c * (a - b), "brackets around each operation keep the order"),
         (a / b / c, "brackets around each operation keep the order"),
         ((a + b) ** 2, "a power is written as (a)**2, with brackets"),
+        (Value(-3.0) ** 2, "a power is written as (a)**2, with brackets, since -3.0**2 is -(3.0**2)"),
         (named * c, "the sum has a label, but it is no leaf: write what it was made from"),
         (((a * b + c).tanh() - a.exp()) * a, "other operations are methods, such as .tanh()"),
+        ((-a).exp(), "neg is written as (-a), with brackets, or a method would be called first"),
     ):
-        text = formula(node)
+        try:
+            text = formula(node)
+        except IndexError:
+            return f"an operand is asked for that is not there: a leaf is a node whose _prev is empty; {needed}"
         if not isinstance(text, str):
             return f"a formula is a text; found {kind(text)}"
         try:

@@ -72,7 +72,12 @@ def _(slopes: Any) -> str | None:
         (("*", ("+", product, "a"), ("+", "b", 5.0)), (32, 24, 0)),
         (("*", ("*", 2.0, "c"), ("*", "c", "c")), (0, 0, 6)),
     ):
-        found = slopes(expression, dict(values))
+        try:
+            found = slopes(expression, dict(values))
+        except KeyError as error:
+            return f"{error} is looked up before it is there: begin with a slope of 0 for each name"
+        except TypeError as error:
+            return f"for {expression}: {error}; a plain number is an expression too, and has no parts"
         if not isinstance(found, dict) or found.keys() != values.keys():
             return f"a dict with a slope for a, b and c is needed here; found {kind(found)}"
         for name, slope in zip(values, wanted, strict=True):
@@ -83,6 +88,8 @@ def _(slopes: Any) -> str | None:
             hint = "write the expression as paths from the top to each name"
             if expression in (("+", "a", "a"), ("*", "a", "a")):
                 hint = "a is reached by two paths, and they add up"
+            elif expression == ("+", "a", "b"):
+                hint = "a sum passes on what arrives as it is, times 1"
             elif expression == product or (near(found[name], 1.0) and slope):
                 hint = "a product passes on the *other* side's number"
             return f"the slope of {expression} for {name} is {slope:g}, yours is {number(found[name]):g}: {hint}"

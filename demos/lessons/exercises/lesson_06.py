@@ -1,6 +1,7 @@
 """The exercises of lesson 6."""
 
 import math
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -113,7 +114,9 @@ GUILTY = {
 @exercise("6.4", of=function)
 def _(suspects: Any) -> str | None:
     every = INNOCENT | {name: operation for name, (operation, _) in GUILTY.items()}
-    found = suspects({name: every[name] for name in sorted(every)})
+    numbers = random.sample(range(100), len(every))  # other names each time, so that a hint gives no name away
+    called = {f"operation {number}": name for number, name in zip(numbers, every, strict=True)}
+    found = suspects({name: every[called[name]] for name in sorted(called)})
     if not isinstance(found, set | list | tuple):
         return f"a set of names is needed here; found {kind(found)}"
     reasons = {
@@ -122,12 +125,12 @@ def _(suspects: Any) -> str | None:
         "huge": "its numbers are large, so the nudge rounds more: a tolerance is relative",
         "tiny": "its numbers are small: a tolerance is relative",
     }
-    for name in found:
-        if name in INNOCENT:
-            return f"{name!r} is innocent; {reasons.get(name, 'compare it with a nudge to both sides')}"
-        if name not in GUILTY:
-            return f"there is no operation {name!r:.30}"
+    if unknown := [name for name in found if name not in called]:
+        return f"there is no operation {unknown[0]!r:.30}; answer with names of the dict that you were given"
+    accused = {called[name] for name in found}
+    if innocent := sorted(accused - set(GUILTY)):
+        return f"one of those is innocent: {reasons.get(innocent[0], 'compare it with a nudge to both sides')}"
     for name, (_, why) in GUILTY.items():
-        if name not in found:
-            return f"you have found {len(found)} of {len(GUILTY)}; {name!r} got away: {why}"
+        if name not in accused:
+            return f"you have found {len(accused)} of {len(GUILTY)}; one that got away: {why}"
     return None

@@ -79,6 +79,14 @@ def _(gradients: Any) -> str | None:
         return "that is the mean of the four points; the loss is their sum"
     if not near(loss, total.data, 1e-6):
         return f"the loss is {total.data:.4f}, yours is {number(loss):.4f}: the sum over all points"
+    try:
+        forms = [len(row) for row in of_hidden], len(of_output)
+    except TypeError:
+        forms = None
+    if forms != ([3, 3, 3], 4):
+        return "the gradients have the forms of hidden and of output: three lists of three, and then a list of four"
+    if all(row is of_hidden[0] for row in of_hidden):
+        return "the three rows of the gradients of hidden are one and the same list: make a new one for each row"
     wanted = [("the bias of the output", of_output[-1], given[1][-1].grad)]
     wanted += [(f"output[{i}]", of_output[i], given[1][i].grad) for i in range(3)]
     wanted += [(f"hidden[{i}][{j}]", of_hidden[i][j], given[0][i][j].grad) for i in range(3) for j in (2, 0, 1)]
@@ -94,5 +102,9 @@ def _(gradients: Any) -> str | None:
             return f"{so_far}: the sign, which is the answer minus the kind"
         if name.startswith("hidden"):
             return f"{so_far}: the path goes through an output weight, the slope of tanh, and an input"
+        if have == 0:
+            return f"{so_far}: nothing has been added to it"
+        if name.startswith("output") and near(have, given[1][-1].grad, 1e-6):
+            return f"{so_far}: that is the gradient of the bias; this weight is multiplied by its neuron's answer"
         return f"{so_far}: add up over the points"
     return None

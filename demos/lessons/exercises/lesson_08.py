@@ -98,7 +98,16 @@ def _(fit: Any) -> str | None:
                 if all(map(near, [*w, b], [*wrong, wrong_b])):
                     return f"{said}, {why}"
             numbers = ", ".join(f"{x:.4f}" for x in (*wanted, wanted_b))
-            return f"{said}, w and b should be {numbers}; yours are {w[0]:.4f}, {w[1]:.4f}, {b:.4f}"
+            yours = f"{said}, w and b should be {numbers}; yours are {w[0]:.4f}, {w[1]:.4f}, {b:.4f}"
+            pairs = zip(("w[0]", "w[1]", "b"), (*w, b), (*wanted, wanted_b), strict=True)
+            for name, have, want in pairs:
+                if near(have, 7 * want):
+                    return f"{yours}: for {name}, divide by the number of points"
+                if near(have, -want) and want:
+                    return f"{yours}: for {name}, the sign is wrong"
+                if have == 0 and want:
+                    return f"{yours}: {name} has not moved"
+            return yours
         if pushing != wanted_pushing:
             if sorted(map(str, pushing)) == sorted(str(i) for i in range(7) if i not in wanted_pushing):
                 return "w and b are right; those are the points that do *not* push"

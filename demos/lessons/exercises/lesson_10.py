@@ -33,6 +33,10 @@ def _(softmax: Any) -> str | None:
         return "those are the exponentials; divide each by the sum of all of them, so that they add up to 1"
     if not near(sum(found), 1.0):
         return f"the probabilities of 2, 1, -1 add up to {sum(found):.4g}, not to 1"
+    if near(found[2] / found[1], math.e) or near(found[1] / found[0], math.e):
+        return "the largest score has a small probability: is the sign of the score turned, or the order?"
+    if found[0] < found[1] or found[1] < found[2]:
+        return "2 is the largest score, and the answers stand in the order of the scores"
     if not near(found[0] / found[1], math.e):
         return f"2 should be {math.e:.3f} times as probable as 1, and is {found[0] / found[1]:.3f} times; where is exp?"
     try:

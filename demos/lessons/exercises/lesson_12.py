@@ -28,6 +28,8 @@ def _(given: Any) -> str | None:
     for left, right in (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (2, 3)), ((), (2, 3))):
         a, b = array(np.full(left, 5.0)), array(np.full(right, 3.0))
         out = subtract(a, b)
+        if not all(any(x is operand for operand in out.made_from) for x in (a, b)):
+            return "make one node from a and b: Array(a.data - b.data, (a, b), send_back); yours has other operands"
         try:
             out.send_back(g)
             out.send_back(g)
@@ -54,6 +56,8 @@ def _(given: Any) -> str | None:
     if out.data.shape != (3,) or not np.allclose(out.data, [4.5, 5.5, 6.5]):
         return f"the means of the columns are 4.5, 5.5 and 6.5; yours are {out.data.tolist()}"
     out.send_back(np.array([4.0, 0.0, -8.0]))
+    if np.shape(a.grad) != (4, 3):
+        return f"a.grad has the shape {np.shape(a.grad)} now, since = puts another array in its place: write +="
     first = a.grad[0].tolist()
     if not (a.grad == a.grad[0]).all():
         return "each row contributes equally to the mean, so each gets the same"
@@ -67,7 +71,14 @@ def _(given: Any) -> str | None:
         return "each column has its own gradient in g; do not mix them"
     if first == [16.0, 0.0, -32.0]:
         return "a mean divides by four, so its way back does, too"
-    return None if first == [1.0, 0.0, -2.0] else f"for [4, 0, -8], each row should get [1, 0, -2]; it got {first}"
+    if first != [1.0, 0.0, -2.0]:
+        return f"for [4, 0, -8], each row should get [1, 0, -2]; it got {first}"
+    out.send_back(np.array([4.0, 0.0, -8.0]))
+    if not np.allclose(a.grad[0], [2.0, 0.0, -4.0]):
+        return "a second gradient replaces the first: write +="
+    a = array(np.ones((2, 5)))
+    mean_rows(a).send_back(np.full(5, 6.0))
+    return None if np.allclose(a.grad, 3.0) else "of two rows, each gets a half: divide by len(a.data), not always by 4"
 
 
 @exercise("12.4", of=function)
@@ -87,7 +98,13 @@ def _(adjoint: Any) -> str | None:
     if np.allclose(found, 2 * g[::2]) or np.allclose(found, 2 * g[1::2]):
         return "two copies have two gradients, which differ: add both, rather than doubling one"
     forwards, backwards = (np.repeat(b, 2) * g).sum(), (b * found).sum()
-    return None if np.isclose(forwards, backwards) else f"the test: {forwards:g} forwards, {backwards:g} backwards"
+    if not np.isclose(forwards, backwards):
+        return f"the test: {forwards:g} forwards, {backwards:g} backwards"
+    try:
+        right = np.allclose(adjoint(np.arange(10.0)), [1.0, 5.0, 9.0, 13.0, 17.0])
+    except (ValueError, IndexError):
+        right = False
+    return None if right else "right for six numbers, and not for ten: reshape(-1, 2) works for any length"
 
 
 def _summed(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

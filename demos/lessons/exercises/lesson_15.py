@@ -12,10 +12,10 @@ number_exercise(
     "15.1",
     0.1,
     {
-        0.01: "that is the variance; the spread is its root",
-        0.04: "the sum of a neuron has as many products as there are inputs, 200; and the spread is a root",
+        0.01: "that is the variance; the standard deviation is its root",
+        0.04: "the sum of a neuron has as many products as there are inputs, 200; and the standard deviation is a root",
         1.0: "then the sums have a variance of 200 times that of the inputs, and the numbers explode",
-        2.0: "2 is the number above n; the spread is the root of 2/n",
+        2.0: "2 is the number above n; the standard deviation is the root of 2/n",
         0.2: "the sum of a neuron has as many products as there are inputs, not neurons",
         0.0707: "that is right for tanh; a relu discards half of each sum",
         (2 / 250) ** 0.5: "that is the compromise between both ways; the question is about the way forward",
@@ -73,11 +73,11 @@ def _(found: list[float]) -> str | None:
 @exercise("15.4", of=words)
 def _(names: Any) -> str | None:
     wanted, reasons = {"c", "d", "e"}, {
-        "a": "a: the sums are doubled, and so is the spread that they are divided by",
+        "a": "a: the sums are doubled, and so is the standard deviation that they are divided by",
         "b": "b: a bias is the same for the whole column, and the mean takes it away",
-        "c": "c: the mean and the spread are those of the batch",
+        "c": "c: the mean and the standard deviation are those of the batch",
         "d": "d: gamma comes after the division",
-        "e": "e: after eval() the running mean and spread are used, not those of the batch",
+        "e": "e: after eval() the running mean and variance are used, not those of the batch",
     }  # fmt: skip
     names = {name.strip().lower() for name in names}
     if unknown := names - set(reasons):
@@ -107,15 +107,15 @@ def _(backward: Any) -> str | None:
             continue
         if not have.any():
             return f"{done}the gradient of {name} is still 0"
-        spread = np.sqrt(x.var(1, keepdims=True) + 1e-5)
-        if name == "x" and np.allclose(have * spread, want):
-            return f"{done}for x, the division by the spread is missing at the end"
-        if name == "x" and np.allclose(have / spread, want):
-            return f"{done}for x, divide by the spread once, not twice"
+        std = np.sqrt(x.var(1, keepdims=True) + 1e-5)
+        if name == "x" and np.allclose(have / std, want):
+            return f"{done}for x, the division by the standard deviation is missing at the end"
+        if name == "x" and np.allclose(have * std, want):
+            return f"{done}for x, divide by the standard deviation once, not twice"
         if name == "x" and np.allclose(have, backward(x.copy(), np.ones(6), g.copy())[0]):
             return f"{done}for x, the weight is missing: what arrives at the normalized x is g * weight"
-        if name == "x" and np.allclose(have, g * weight / spread):
-            return f"{done}for x you hold the mean and the spread still, but both depend on x"
+        if name == "x" and np.allclose(have, g * weight / std):
+            return f"{done}for x you hold the mean and the standard deviation still, but both depend on x"
         if name == "weight" and np.allclose(have, (g * x).sum(0)):
             return f"{done}the weight multiplies the *normalized* x"
         return f"{done}the gradient of {name} differs by up to {np.abs(have - want).max():.2g}: go back line by line"

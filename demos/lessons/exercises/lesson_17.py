@@ -78,14 +78,12 @@ def _(draw: Any) -> str | None:
         return f"u = 0.05 is in the first piece, and u = 0.999 in the last; yours are {found[0.05]} and {found[0.999]}"
     if 1 in found.values():
         return "index 1 has the probability 0, and yet you draw it: the pieces are as long as the probabilities"
-    return next(
-        (
-            f"of 0.1, 0, 0.6 and 0.3, u = {u} draws {want}, not {found[u]}"
-            for u, want in tries.items()
-            if found[u] != want
-        ),
-        None,
-    )
+    for u, want in tries.items():
+        if found[u] != want:
+            return f"of 0.1, 0, 0.6 and 0.3, u = {u} draws {want}, not {found[u]}"
+    if (first := draw(np.array([0.0, 0.4, 0.6]), 0.0)) != 1:
+        return f"of 0, 0.4 and 0.6, u = 0 draws index {first}, which is impossible: its piece has no length"
+    return None
 
 
 @exercise("17.5", of=function)

@@ -52,6 +52,8 @@ def _(vectors: Any) -> str | None:
         found = vectors(letters, places, numbers)
     except IndexError:
         return "the second table was asked for the letters; its rows are places: 0, 1, 2, ..."
+    except ValueError:
+        return "the places run along axis 1, as the letters of a name do: np.arange(numbers.shape[1])"
     if isinstance(found, Tensor) and found.shape == (5, 4):
         return "the result has the shape (5, 4), those are the places alone: add the vectors of the letters"
     if hint := _shape(found, (2, 5, 4), "the result"):
@@ -330,6 +332,9 @@ def _(Memory: Any) -> str | None:
     if isinstance(found, str):
         return found
     if np.allclose(found, wanted):
+        second = run(buffers=False)
+        if isinstance(second, str) or not np.allclose(second, wanted):
+            return "right for the first Memory; a second one finds its letters: make the lists in __init__, on self"
         again = run(buffers=True)
         if not isinstance(again, str) and np.allclose(again, wanted):
             return None

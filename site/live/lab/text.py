@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from micrograd import Value
-from micrograd.common.collector import without_collector
+from micrograd import Value, without_collector
 
 FILE = "your code"
 MOST = 20_000  # characters of what was printed: a loop that prints must not fill the memory
