@@ -247,7 +247,7 @@ def _held_in(
                     known.update(map(id, leaves(pair[1])))
                 yield pair
         if lists_others:
-            others = [p for p in dict.fromkeys(own(x)) if id(p) not in known]
+            others = [p for p in dict.fromkeys(own(x)) if id(p) not in known]  # type: ignore[arg-type]
             yield from [(f"{path}parameters", others)] if others else []
 
 
