@@ -114,7 +114,7 @@ def by_hand(model: Any, loss: Callable[[], Any]) -> float:
 
 def on(backend: str, data: Any) -> Functions:
     """The works that "auto" runs on another back end, on this one."""
-    from micrograd.compiler.backends import c
+    from micrograd.backends import c
 
     if backend == "backend=jax":
         steps.one_thread()

@@ -29,6 +29,16 @@ NAMES = {
 }  # fmt: skip
 NAMES = OF_MODULES | NAMES
 NAMES |= {name: f"micrograd.{name}" for name in ("dot", "outer", "matmul", "einsum", "split", "take_along_axis")}
+# The same for a Value, which is one number: a method that a Tensor alone has would be no help.
+_HERE_TOO = ("the operator %", "the operator +", "the operator -", "the operator *", "the operator /")
+_HERE_TOO += ("arc", "clip", "pow", "abs", "backward", "there is no device")
+OF_A_NUMBER = {
+    name: word if word.startswith(_HERE_TOO) else f"a Value is one number, and a Tensor has {word}"
+    for name, word in NAMES.items()
+}
+OF_A_NUMBER |= {"clone": "x * 1, which keeps the history, or x.detach()", "copy": "x * 1, or x.data for the number"}
+OF_A_NUMBER |= dict.fromkeys(("float", "double"), "float(x), or x.data") | dict.fromkeys(("int", "long"), "int(x)")
+OF_A_NUMBER |= {"to": _DEVICE, "bool": "bool(x)", "tensor": "micrograd.Tensor", "from_numpy": "micrograd.Tensor"}
 SYNONYMS = {
     "learning_rate": "lr", "rate": "lr", "act": "activation", "nonlinearity": "activation", "name": "label",
     "min": "low", "max": "high",
@@ -46,7 +56,8 @@ def unknown(owner: str, name: str, names: dict[str, str] = NAMES, x: Any = None)
     hint = f": the word here is {names[name]}" if name in names else ""
     if not hint and x is not None and name[0] != "_" and (meant := get_close_matches(name, dir(x), 1)):
         hint = f": did you mean {meant[0]}?"
-    hint = hint.replace("the word here is there is", "there is")
+    for whole in ("there is", "a Value is"):
+        hint = hint.replace(f"the word here is {whole}", whole)
     return AttributeError(f"{owner} has no attribute {name!r}{hint}", name=name)
 
 

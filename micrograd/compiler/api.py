@@ -145,7 +145,7 @@ def kind(x: Any) -> Any:
     if x.__class__ is float or x.__class__ is int:
         return x.__class__
     if isinstance(x, np.ndarray):
-        return x.shape, x.dtype
+        return x.shape, x.dtype, x.__class__
     if isinstance(x, Value):
         return x.__class__ if is_users(x.__class__) else Value, x._row is not None
     if isinstance(x, Tensor):
@@ -419,31 +419,28 @@ class Compiled(Transformable):
 
         A program that was traced for another size of one axis, and is otherwise the same, makes that axis free.
         """
-        from .backends.onnx import to_bytes
-
         if self.settings["update"] is not None:
             raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
         program = self._current()
         built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
         others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
-        return to_bytes(built.lowered, others, dtype or "float32", built.vector)
+        return backends.bundled("onnx").to_bytes(built.lowered, others, dtype or "float32", built.vector)
 
     def to_js(self) -> bytes:
         """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""
-        from .backends.javascript import Part, module
-
-        program = self._current()
+        javascript, program = backends.bundled("javascript"), self._current()
         if self.settings["update"] is not None and program.built.update is None:
             raise TypeError(f"{self!r} cannot be saved as a training step: its optimizer takes its own step in Python")
         built, names = program.built, dict(zip(program.built.names, self.names, strict=False))
         values, made = built.lowered.values, count()
         tree: Any = values
         if not built.as_text:
-            part = (lambda i: Part(values, i)) if built.vector else values.__getitem__
+            part = (lambda i: javascript.Part(values, i)) if built.vector else values.__getitem__
             tree = tree_map(lambda x: part(next(made)) if isinstance(x, Out) else x, built.tree)
         lowered = replace(built.lowered, gradients=None, by=())
-        names = {name: name for name in built.names} | names
-        return holding(lock, lambda: module(lowered, program._read(), tree, names, built.labels, built.rules)).encode()
+        names, held = {name: name for name in built.names} | names, program._read
+        text = holding(lock, lambda: javascript.module(lowered, held(), tree, names, built.labels, built.rules))
+        return text.encode()
 
     def _current(self) -> Program:
         """The program to be saved."""

@@ -190,10 +190,10 @@ class Trace(Interceptor):
         if not any(isinstance(x, Tensor) for x in operands):
             kinds = " and ".join(type(x).__name__ for x in operands)
             raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
-        nodes = [operand(x)[0] for x in operands]
+        nodes, given = map(list, zip(*map(operand, operands), strict=True))
         if isinstance(row, Many):
-            nodes = [n if n is not NOTHING else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
-        values = [x if n is NOTHING else data_of(x) for n, x in zip(nodes, operands, strict=True)]
+            nodes = [n if n is not NOTHING else new_node(np.array(x)) for n, x in zip(nodes, given, strict=True)]
+        values = list(map(data_of, given))
         try:
             data = self.graph.forward(row, tuple(values))
         except (ValueError, TypeError, IndexError) as error:

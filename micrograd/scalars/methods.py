@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 from warnings import warn
 
-from ..common.words import NAMES, checked, unknown
+from ..common.words import NAMES, OF_A_NUMBER, check, unknown
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.rows import Row
 from ..engine.value import Value, method_of, number, operator_of
@@ -43,8 +43,9 @@ class Elementwise:
     def leaky_relu(self, slope: float = 0.01) -> Self:
         return self._apply(ops.leaky_relu(slope), (self,))  # type: ignore[attr-defined]
 
-    @checked
-    def clip(self, low: float | None = None, high: float | None = None) -> Self:
+    def clip(self, low: float | None = None, high: float | None = None, **misspelt: Any) -> Self:
+        if misspelt:
+            check(misspelt, ops.clip, "clip()")
         return self._apply(ops.clip(low, high), (self,))  # type: ignore[attr-defined]
 
     def __pos__(self) -> Self:
@@ -93,23 +94,36 @@ class Elementwise:
 
         return player(self, **options)
 
+    @property
+    def _mask(self) -> Any:
+        """What a masked array of NumPy's asks an operand for, before it computes on the number alone."""
+        raise TypeError(
+            f"found a masked array and a {type(self).__name__}: the result would have no gradient; pass a plain array, "
+            "as from filled(0.0), and multiply by a mask of 0 and 1"
+        )
+
     def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in NAMES]
+        return [name for name in object.__dir__(self) if name not in NAMES and name != "_mask"]
 
 
-def _foreign(name: str) -> property:
-    """A name from another library: reading it raises, with the name used here. (`__getattr__` is too slow for this.)"""
+class _Foreign:
+    """A name from another library. Reading it raises, with the word used here, unless the user set an attribute.
 
-    def refuse(node: Any) -> Any:
-        raise unknown(f"a {type(node).__name__}", name)
+    It has no `__set__`, so that an attribute of a node comes first. (`__getattr__` would make all attributes slower.)
+    """
 
-    return property(refuse, doc=f"Not here. Use {NAMES[name]}.".replace("Use there is", "There is"))
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, node: Any, kind: type) -> Any:
+        names = NAMES if node is None or not getattr(node, "_is_number", False) else OF_A_NUMBER
+        raise unknown(f"a {kind.__name__}", self.name, names)
 
 
 for _name, _maker in ops.MAKERS.items():
     getattr(Elementwise, _name).__doc__ = _maker.__doc__
 for _name in NAMES:
-    setattr(Elementwise, _name, _foreign(_name))
+    setattr(Elementwise, _name, _Foreign(_name))
 
 
 def elementwise(

@@ -86,7 +86,7 @@ class Elementwise:
         """The nearest integer, where halves round to even."""
     def leaky_relu(self, slope: float = 0.01) -> Self:
         """a where a is positive, else slope * a. The gradient at 0 is the slope."""
-    def clip(self, low: float | None = None, high: float | None = None) -> Self:
+    def clip(self, low: float | None = None, high: float | None = None, **misspelt: Any) -> Self:
         """Clip a to [low, high]. The gradient at the bounds is 1."""
     def pow(self, exponent: Any) -> Self:
         """self ** exponent."""

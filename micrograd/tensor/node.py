@@ -25,7 +25,7 @@ from ..engine.rows import LEAF, LIBRARIES, Row
 from ..engine.value import Value
 from ..scalars import ops
 from ..scalars.kinds import is_differentiating, is_tracing, traced
-from ..scalars.rows import Each, Many
+from ..scalars.rows import Each, Many, nothing
 from . import arrays
 from . import library as array_library
 from .library import is_basic
@@ -45,6 +45,7 @@ class Storage:
     version: int = 0
     users: int = 0
     views: Any = ()  # weak references to the other Tensors that share the memory
+    kept: Any = nothing  # a weak reference to the constant that was written to: it kept a copy, also for its views
     handed_out: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
 
     def share(self, tensor: Any) -> Any:
@@ -333,7 +334,7 @@ def operand(x: Any) -> tuple[Any, Any]:
     """The node of an operand (`NOTHING` for a plain number or array), and its value."""
     if isinstance(x, ArrayNode.kind):
         return x._node, x._node._data
-    array = array_of(x) if isinstance(x, _LISTS) else x
+    array = array_of(x) if isinstance(x, _LISTS) else np.asarray(x) if x.__class__ is np.memmap else x
     if isinstance(x, _NUMBERS) or (array.__class__ is Array and array.dtype.kind in "fiub"):
         return NOTHING, array
     if may_meet(x):
@@ -505,9 +506,17 @@ def _write_recorded(tensor: Tensor, row: Row, b: Any, y: Any) -> None:
     changes = [(t, "_node", Unusable(_usable(t._node), why, awaited.get(t))) for t in _relatives(tensor)]
     changes += [(tensor, "_node", made), (node, "_handle", _no_tensor)]
     changes += [(node, "_gradient", None), (node, "_retains_grad", False)]
-    if made._row and made._x[0] is not memory:  # the old node keeps the old values, for `create_graph`
-        changes += [(node, "_data", made._x[0]), (node, "_store", None)]
+    over = made._data is memory and not _runs_again(node)  # what no row can compute again is kept for drawings
+    if made._row and (over or made._x[0] is not memory):  # the old node keeps the old values, for `create_graph`
+        was = memory.copy(order="K") if made._x[0] is memory else made._x[0]
+        changes += [(node, "_data", was), (node, "_store", None)]
+        changes += [(storage, "kept", weakref.ref(node))] if over else []
     deque(map(operator.call, [*steps, *(partial(setattr, *change) for change in changes)]), 0)
+
+
+def _runs_again(node: ArrayNode) -> bool:
+    """True if the node's row computes its data from its operands."""
+    return getattr(node._row, "forward", None) not in (None, nothing)
 
 
 def _refuse(row: Row, node: ArrayNode, base: ArrayNode) -> None:

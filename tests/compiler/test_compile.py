@@ -236,7 +236,7 @@ def test_threads_may_trace_one_compiled_function_at_once():
         (3, {}, TypeError, "compile takes a function, found int"),
         (abs, {"scalars": True, "batch": True}, ValueError, "found scalars=True and batch=True: choose one"),
         (abs, {"devices": [1]}, ValueError, "devices= is for backend='jax', found backend='auto'"),
-        (abs, {"backend": "rust"}, ValueError, r"'rust'.*'c'"),
+        (abs, {"backend": "rust"}, ValueError, r"'rust'.*'numpy'"),
     ],
     ids=["no function", "scalars and batch", "devices", "a back end"],
 )

@@ -1,9 +1,13 @@
 """A beginner's mistakes: each gets the sentence that helps."""
 
+import pydoc
+
 import numpy as np
 import pytest
 
+import micrograd
 from micrograd import Tensor, Value, backward, functional, grad, nn, no_grad
+from micrograd.common import words
 
 ONE_HOT = "these look one-hot, so pass targets.argmax(axis=-1)"
 NO_VALUE = "nothing to differentiate: no Value in this computation has requires_grad=True"
@@ -84,3 +88,23 @@ def test_name_that_is_like_no_other_has_no_hint_and_is_still_missing(x):
     with pytest.raises(AttributeError) as found:
         _ = x.quux
     assert "mean" not in str(found.value)
+
+
+@pytest.mark.parametrize("name", sorted(words.NAMES))
+@pytest.mark.parametrize("made", [lambda: Value(2.0), lambda: Tensor([2.0])])
+def test_word_of_another_library_names_what_this_kind_has_and_may_be_an_attribute(made, name: str):
+    x = made()
+    with pytest.raises(AttributeError) as caught:
+        getattr(x, name)
+    meant = str(caught.value).rpartition("the word here is ")[2]
+    if meant.isidentifier():
+        assert hasattr(x, meant) or hasattr(micrograd, meant)
+    if isinstance(x, Value):
+        setattr(x, name, 0.5)
+        assert getattr(x, name) == 0.5
+        assert getattr(x * 1, name, None) is None
+        assert not hasattr(Value, name)
+
+
+def test_help_of_a_value_lists_no_words_of_other_libraries():
+    assert {"unsqueeze", "permute", "is_cuda"}.isdisjoint(pydoc.render_doc(Value).split())

@@ -35,8 +35,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import chain, starmap
 from math import gcd, prod
+from operator import mul
 from typing import Any
 
 from ...tensor.optional import Tensor, np, record
@@ -261,11 +263,9 @@ class Levels:
 
     def _sum(self, columns: list[np.ndarray]) -> Any:
         total: Any = None
-        for term, p, q in zip(map(self.at.operand, columns[::3]), columns[1::3], columns[2::3], strict=True):
-            if p.flat[0] != ONE:
-                term = self.at.read(p) * term
-            if q.flat[0] != ONE:
-                term = term * self.at.read(q)
+        for number, p, q in zip(map(self.at.operand, columns[::3]), columns[1::3], columns[2::3], strict=True):
+            factors = [self.at.read(x) for x in (p, q) if x.flat[0] != ONE]
+            term = reduce(mul, [*factors, number])  # the number last, as it most often is in the function
             total = term if total is None else total + term
         return total
 

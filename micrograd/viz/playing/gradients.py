@@ -15,7 +15,8 @@ from ...engine.node import MANY, NOTHING
 from ...engine.value import Node
 from ...scalars.passes import run_pass
 from ...scalars.release import Released
-from ...scalars.rows import Many, nothing
+from ...scalars.rows import Many
+from ..drawing.data import overwritten
 
 
 @dataclass
@@ -73,17 +74,13 @@ def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
     return shape(a) == shape(b) and bool(allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 
 
-def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
+def changed_since(nodes: Sequence[Node]) -> dict[Node, Any]:
     """The nodes whose data was changed after an op had read it, as by `opt.step()`, with the data that was read.
 
-    Data overwritten by an op in place is computed again.
+    What an op wrote over in place is computed again.
     """
-    then: dict[Node, Any] = {}
+    then = overwritten(nodes)
     for node in nodes:
-        for operand in () if node._is_number else node._prev:
-            if operand._data is node._data and operand._prev and operand._row.forward is not nothing:
-                with node._quiet():
-                    then[operand] = operand._row.forward(*[then.get(n, n._data) for n in operand._prev])
         for operand, data in _read(node):
             if operand is NOTHING or data is None or data is operand._data or operand in then:
                 continue

@@ -30,6 +30,9 @@ class Network(Svg):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return self.page._repr_mimebundle_(include, exclude)
 
+    def _mime_(self) -> tuple[str, str]:
+        return self.page._mime_()
+
 
 def draw_network(model: Callable[..., Any], X: Any) -> Network:
     """Draw the neurons of a model as circles in columns, and its weights as lines between them.

@@ -233,6 +233,9 @@ class Movie(Recording):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return self.page()._repr_mimebundle_(include, exclude) if self.frames else {"text/plain": repr(self)}
 
+    def _mime_(self) -> tuple[str, str]:
+        return self.page()._mime_() if self.frames else ("text/plain", repr(self))
+
     def __len__(self) -> int:
         return len(self.frames)
 
