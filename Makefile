@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfi
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
-demo: .venv/.demo  ## train a scalar network on the two moons; pictures in out/
+demo: .venv/.moons  ## train a scalar network on the two moons; pictures in out/
 	$(BIN)/python demos/moons.py
 
 lessons: .venv/.demos  ## open the course in Jupyter, at lesson 0
@@ -69,7 +69,7 @@ which-python:
 mutants: .venv/.dev  ## change the package in 240 places, and see which change no test notices (hours); ARGS="--only micrograd/nn"
 	nice -n 19 $(BIN)/python tools/mutants.py $(ARGS)
 
-hunt: .venv/.dev  ## random programs against each other and PyTorch, for SECONDS=600
+hunt: .venv/.dev  ## random programs and uses against each other, PyTorch and a naive engine, for SECONDS=600
 	$(BIN)/python tools/hunt.py $(or $(SECONDS),600)
 
 docs: site  ## the same as make site
@@ -90,7 +90,7 @@ clean:  ## remove all that make made here, .venv too
 	rm -rf .venv .mutants build dist *.egg-info out site/.build benchmarks/peers .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# .venv/.demo, .demos and .dev are stamps: that extra is installed, as pyproject.toml has it now.
+# .venv/.moons, .demos and .dev are stamps: that extra is installed, as pyproject.toml has it now.
 .venv/.%: pyproject.toml | .venv/.made
 	@$(BIN)/python tools/install.py $*
 	@touch $@

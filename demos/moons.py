@@ -15,7 +15,6 @@ from pathlib import Path
 try:
     import numpy as np
     from matplotlib.figure import Figure
-    from sklearn.datasets import make_circles, make_moons
     from tqdm import tqdm
 
     from micrograd import Value, draw_dot
@@ -25,7 +24,7 @@ try:
     from micrograd.viz import draw_network, movie, player, plot_decision_boundary, plot_loss
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
-    install = {"micrograd": ".", "sklearn": "scikit-learn"}.get(package, package)
+    install = {"micrograd": "."}.get(package, package)
     sys.exit(f"This demo needs {package}, which is not installed here: pip install {install}")
 
 # ------------------------------------------------------------------------------------------------ the data
@@ -33,13 +32,23 @@ SAMPLES = 100
 
 
 def moons():
-    """Two interlocking half circles."""
-    return make_moons(n_samples=SAMPLES, noise=0.1)
+    """Two interlocking half circles: the points of `make_moons` of scikit-learn, which would take longer to install."""
+    along = np.linspace(0, np.pi, SAMPLES // 2)
+    return mixed([np.cos(along), np.sin(along)], [1 - np.cos(along), 1 - np.sin(along) - 0.5])
 
 
 def circles():
     """A ring around a disc."""
-    return make_circles(n_samples=SAMPLES, noise=0.1, factor=0.4)
+    along = np.linspace(0, 2 * np.pi, SAMPLES // 2, endpoint=False)
+    ring = np.array([np.cos(along), np.sin(along)])
+    return mixed(ring, 0.4 * ring)
+
+
+def mixed(first, second):
+    """The points of two classes, given by their coordinates, in random order and with noise."""
+    order = np.random.permutation(SAMPLES)
+    points = np.concatenate([first, second], axis=1).T[order]
+    return points + np.random.normal(0, 0.1, points.shape), np.repeat([0, 1], SAMPLES // 2)[order]
 
 
 def xor():

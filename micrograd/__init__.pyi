@@ -88,7 +88,7 @@ def broadcast_to(a: Any, shape: Shape) -> Any:
 def ceil(a: Any) -> Any:
     """The smallest integer not below a."""
 
-def clip(a: Any, low: float | None = None, high: float | None = None, **misspelt: Any) -> Any:
+def clip(a: Any, low: float | None = None, high: float | None = None) -> Any:
     """Clip a to [low, high]. The gradient at the bounds is 1."""
 
 def concatenate(operands: Any, axis: int | None = 0) -> Any:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TESTS = ["test_hunt.py", "test_failing_allocations.py"]
+TESTS = ["test_hunt.py", "test_state_machine.py", "test_failing_allocations.py"]
 MORE = {"HUNT_EXAMPLES": "300", "FAILING_ALLOCATIONS": "100"}  # of each test, with one seed
 
 

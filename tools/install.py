@@ -15,6 +15,7 @@ def install(extra: str) -> None:
     """By pip, which is quoted whole if it fails."""
     print(f"installing micrograd[{extra}]: downloads on the first run, so it may take a minute", flush=True)
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"]
+    command.append("--no-compile")  # what is imported is compiled then, which is little of it
     start = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         pip = subprocess.Popen([*command, "--editable", f".[{extra}]"], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)

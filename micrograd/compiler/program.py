@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, ItemsView, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -390,20 +391,21 @@ def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: b
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    seeds = seeded(roots, g, create_graph)
-    return holding(lock, _partials_without_hooks, roots, seeds, inputs, create_graph)  # no other pass misses the hooks
+    one_pass = partial(run_pass, roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+    _, found = holding(lock, _without_hooks, inputs, one_pass)  # no other pass misses the hooks
+    return [found.get(node) for node in inputs]
 
 
-def _partials_without_hooks(roots: Any, seeds: Any, inputs: Sequence[Any], create_graph: bool) -> list[Any]:
-    hooks = [(node, node._hooks) for node in inputs if node._hooks]
+def _without_hooks(nodes: Sequence[Any], run: Callable[[], Any]) -> Any:
+    """The result of `run`, which calls no hook of these nodes."""
+    hooks = [(node, node._hooks) for node in nodes if node._hooks]
     try:
         for node, _ in hooks:
             node._hooks = {}
-        _, found = run_pass(roots, seeds, create_graph, inputs, stop=True)
+        return run()
     finally:
         for node, those in hooks:
             node._hooks = those
-    return [found.get(node) for node in inputs]
 
 
 def _sum_of_numbers(grads: list[Any]) -> Any:

@@ -45,6 +45,10 @@ class _Library:
         """The sums of a matrix's columns."""
         return a.sum(axis=0)
 
+    def rint(self, a: Any) -> Any:
+        """The nearest integers, which integers are themselves."""
+        return a if getattr(a.dtype, "kind", "f") in "iu" else a.graph.make("rint", (a,))
+
     def full(self, shape: Any, a: Any, dtype: Any = None) -> Any:
         """An array of this shape whose elements are all a."""
         return self.broadcast_to(a, shape)

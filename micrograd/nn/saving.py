@@ -193,8 +193,9 @@ def _safetensors(source: Any) -> bytes:
         elif isinstance(x, Module):
             arrays |= {prefix + _name(key): _storable(array, key) for key, array in type(x).state_dict(x).items()}
         else:
-            packed[name] = _packed(type(x).state_dict(x), name, arrays)
-            if any(names := _names(getattr(x, "params", ()), parts)):
+            state, params = type(x).state_dict(x), getattr(x, "params", ())
+            packed[name] = _packed(state, name, arrays)
+            if isinstance(state, dict) and isinstance(state.get("state"), list) and any(names := _names(params, parts)):
                 packed[f"{name}{NAMES}"] = names
     return to_bytes(arrays, {STATES: json.dumps(packed)} if packed else None)
 

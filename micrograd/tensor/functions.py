@@ -102,6 +102,7 @@ def _like_method(name: str, made: Callable) -> Callable:
     method = getattr(Tensor, name)
     made = wraps(method)(made)  # whose `__wrapped__` tells where the annotations are defined
     self, *settings = inspect.signature(method).parameters.values()
+    settings = [x for x in settings if x.kind is not x.VAR_KEYWORD]  # of clip, which names misspelt ones
     made.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
     takes = "    a: a Tensor, or an array or a list, for which the result is an array.\n"
     made.__doc__ = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)

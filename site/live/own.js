@@ -70,7 +70,7 @@ const short = text => `‘${text.length > 20 ? `${text.slice(0, 20)}…` : text}
 
 // ---- the table: what its first lines say, and what its columns are
 function table(text) {
-  const lines = text.replace(/^\ufeff/, "").split(/\r\n|\r|\n/);
+  const lines = text.replace(/^\ufeff?(sep=.(?=[\r\n]))?/i, "").split(/\r\n|\r|\n/);
   const fits = separator => records(lines, separator, SAMPLE).filter(({fields}) => fields.length >= 3 && fields.filter(isNumber).length >= 2).length;
   const counts = Object.fromEntries(Object.keys(SEPARATORS).map(separator => [separator, fits(separator)]));
   const separator = Object.keys(SEPARATORS).reduce((best, next) => counts[next] > counts[best] ? next : best);
@@ -78,7 +78,7 @@ function table(text) {
   let header = null, classes = null;
   const words = ({fields}) => fields.every(field => !isNumber(field)), beforeNumbers = k => all.slice(k + 1, k + SAMPLE).some(({fields}) => fields.some(isNumber));
   for (const [k, record] of all.entries()) {
-    const first = !rows.length && !classes, bare = {fields: fields(record.text.replace(/^#\s*/, ""), separator) ?? record.fields};
+    const first = rows.every(row => width(row) < 3) && !classes, bare = {fields: fields(record.text.replace(/^#\s*/, ""), separator) ?? record.fields};
     if (record.text.startsWith("#") && !ERROR.test(record.text)) {
       if (first && width(bare) === count && words(bare) && beforeNumbers(k)) { header = bare.fields; continue; }
       if (width(record) !== count) continue;  // a comment
@@ -94,22 +94,22 @@ function table(text) {
   return {separator, header, classes, rows};
 }
 function columnsOf({header, rows}) {
-  const count = Math.max(0, ...rows.slice(0, SAMPLE).map(width));
+  const count = Math.max(0, ...rows.slice(0, SAMPLE).map(width)), whole = rows.filter(row => width(row) >= 3).length;  // without a title above, or below
   return Array.from({length: count}, (_, k) => {
     const texts = rows.map(({fields}) => fields[k] ?? ""), read = reader(texts.filter(Boolean)), numbers = texts.map(read);
     const known = numbers.filter(x => !Number.isNaN(x)), named = texts.map((text, i) => Number.isNaN(numbers[i]) ? text : String(numbers[i])), kinds = new Set(named.filter(Boolean));
     const counts = k === 0 && known.every((x, i) => Number.isInteger(x) && (i === 0 || x === known[i - 1] + 1));
     return {
-      k, name: header?.[k] || `column ${k + 1}`, texts, numbers, named, filled: texts.filter(Boolean).length > texts.length / 2,
-      numeric: known.length > texts.length / 2, few: kinds.size > 1 && kinds.size <= CLASSES && known.every(Number.isInteger), repeats: kinds.size <= texts.length / 2,
-      counts: known.length === rows.length && (counts || (header && COUNTER.test(header[k] ?? "x") && known.every(Number.isInteger))),
+      k, name: header?.[k] || `column ${k + 1}`, texts, numbers, named, filled: texts.filter(Boolean).length >= whole / 2,
+      numeric: known.length > whole / 2, few: kinds.size > 1 && kinds.size <= CLASSES && known.every(Number.isInteger), repeats: kinds.size <= whole / 2,
+      counts: known.length === whole && whole > 1 && (counts || (header && COUNTER.test(header[k] ?? "x") && known.every(Number.isInteger))),
     };
   });
 }
 // Which columns are x, y and the class: words before numbers, few of them before many, the last column before the others.
 function chosen(columns, given, classes) {
   const usable = columns.filter(({filled, counts}) => filled && !counts), words = usable.filter(({numeric}) => !numeric), few = usable.filter(({few}) => few);
-  const last = usable.at(-1), ends = [last, usable[0]].filter(column => few.includes(column));
+  const last = usable.at(-1), ends = [last, usable[0]].filter(column => few.includes(column) && usable.filter(other => other.numeric && other !== column).length > 1);
   const guesses = [classes && columns.at(-1), few.findLast(({numeric}) => !numeric), few.findLast(({name}) => CLASS.test(name)), words.findLast(({repeats}) => repeats), ...ends, words.at(-1), last, columns.at(-1)];
   const label = columns[given.label] ?? guesses.find(Boolean);
   const numbers = list => list.filter(column => column.numeric && column !== label), numeric = numbers(usable).length > 1 ? numbers(usable) : numbers(columns);

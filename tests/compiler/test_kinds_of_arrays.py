@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import LOOPED, NEEDS_BACKENDS, C, in_node, looped, same, with_gradients
+from compile_helpers import JAX, LOOPED, NEEDS_BACKENDS, C, in_node, looped, same, with_gradients
 
 import micrograd
 from micrograd import Tensor, Value, compile
@@ -348,3 +348,16 @@ def test_values_that_are_frozen_are_trained_as_without_a_program(first: bool, op
         return [w.data for w in ws]
 
     same(trained(True), trained(False))
+
+
+@pytest.mark.parametrize("target", ["python", "numpy", *LOOPED, JAX])
+@pytest.mark.parametrize(
+    "f", [lambda x, n: x.var(ddof=n), lambda x, n: x.std(0, ddof=n), lambda x, n: x.sum() / (2 - n)]
+)
+def test_variance_with_few_degrees_of_freedom_is_that_without_a_program(f: Callable, target: str):
+    each = lambda x: [y for n in (0, 1, 2, 3, 5) for y in (f(x, n), f(x * 0.0, n))]  # noqa: E731
+    x = Tensor([1.0, 2.0])
+    found = (
+        looped(target, each, x) if target in ("c", "javascript") else [y.data for y in compile(each, backend=target)(x)]
+    )
+    np.testing.assert_allclose(found, [y.data for y in each(x)], rtol=1e-14)

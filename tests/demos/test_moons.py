@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from demo_helpers import demo_module
 from drawn_graphs import embedded
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_circles, make_moons
 
 from micrograd import Value, compile
 from micrograd.nn import MLP
@@ -61,6 +61,18 @@ def test_learning_goes_the_way_of_the_classic_loop():
             p.data -= learning_rate * p.grad
         losses.append(total_loss.data)
     assert [loss for loss, _ in history] == pytest.approx(losses, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("made", "theirs"), [(demo.moons, make_moons), (demo.circles, lambda **how: make_circles(**how, factor=0.4))]
+)
+def test_points_are_scikit_learns_in_every_bit(made, theirs):
+    np.random.seed(1337)
+    points, classes = made()
+    np.random.seed(1337)
+    expected, expected_classes = theirs(n_samples=100, noise=0.1)
+    assert points.tolist() == expected.tolist()
+    assert classes.tolist() == expected_classes.tolist()
 
 
 @pytest.mark.parametrize("name", ["moons", "circles", "xor", "spiral"])

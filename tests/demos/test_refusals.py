@@ -56,7 +56,7 @@ def test_folder_that_cannot_be_made_is_said_before_learning(name, option, tmp_pa
 
 
 PACKAGES = {
-    "moons": "matplotlib sklearn tqdm micrograd",
+    "moons": "matplotlib tqdm micrograd",
     "digits": "matplotlib sklearn tqdm micrograd",
     "linear_regression": "numpy micrograd",
     "microgpt": "names tqdm micrograd",

@@ -567,3 +567,26 @@ def test_damaged_file_is_not_taken_for_another_format(path):
     with pytest.raises(ValueError, match="cannot be read as safetensors") as found:
         load(path)
     assert "looks like" not in str(found.value)
+
+
+class Counter:
+    """An object of the user's that has parameters, and a state of its own form."""
+
+    def __init__(self, params):
+        self.params, self.count = params, 0
+
+    def state_dict(self):
+        return {"count": self.count}
+
+    def load_state_dict(self, state):
+        self.count = state["count"]
+
+
+@pytest.mark.parametrize("params", [list, lambda params: None, lambda params: len(params)])
+def test_state_of_another_form_is_kept_as_it_is(params, path):
+    model = network()
+    counter, twin = (Counter(params(model.parameters())) for _ in range(2))
+    counter.count = 3
+    save({"model": model, "counter": counter}, path)
+    load(path, into={"model": model, "counter": twin})
+    assert twin.count == 3

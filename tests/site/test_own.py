@@ -84,6 +84,9 @@ FILES = {  # as programs write them: each is ROWS
     "a name beside the class": "who,kind,x,y\nTom,cat,0.5,-1.2\nRex,dog,1,2\nPip,cat,q,2\n",
     "a mark of the byte order": "\ufeffx,y,kind\n0.5,-1.2,cat\n1,2,dog\n",
     "a break in a field": '"0.5","-1.2","cat"\n1,2,dog\n"9","oops","a\nb"\n',
+    "a separator that Excel is told": "sep=;\r\nx;y;kind\r\n0,5;-1,2;cat\r\n1;2;dog\r\n",
+    "titles above the header": "Cats and dogs\n\nmeasured at home, 2024\nx,y,kind\n0.5,-1.2,cat\n1,2,dog\n",
+    "a class that is missing at an end": "x\ty\tkind\n0.5\t-1.2\tcat\n1\t2\tdog\n3\t4\t\n",
     "line ends of a Mac": "x,y,kind\r0.5,-1.2,cat\r1,2,dog\r",
 }
 

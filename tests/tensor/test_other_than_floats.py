@@ -185,6 +185,15 @@ def test_function_has_numpys_value_and_dtype_for_every_dtype(name):
     assert [bad for dtype in DTYPES if (bad := unlike(*CASES[name], dtype))] == []
 
 
+@pytest.mark.parametrize("name", ["prod", "norm", "round", "tril", "softmax", "sigmoid", "sum", "var"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float32"])
+def test_compiled_function_has_the_dtype_of_the_function_itself(name, dtype):
+    x = Tensor(np.array([[0, 1, 2], [3, 4, 250]]).astype(dtype))
+    compiled, eager = micrograd.compile(lambda t: getattr(t, name)())(x), getattr(x, name)()
+    assert compiled.dtype == eager.dtype
+    np.testing.assert_allclose(compiled.data, eager.data, rtol=1e-6)
+
+
 # What NumPy does not have: as for the same numbers as floats
 
 
