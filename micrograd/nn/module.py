@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
 from ..common.trees import leaves
+from ..common.undo import all_or_nothing
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
 from ..engine.modes import Mode, Variable, interceptor, modes_on, no_grad
 from ..engine.rows import LEAF
@@ -150,7 +151,7 @@ class Module(KeywordsChecked):
         return {name: _numbers_of(held) for name, held in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Load a `state_dict`. Everything is checked first, so that on an error nothing is loaded.
+        """Load a `state_dict`, or nothing if an error or a Ctrl-C comes in between.
 
         Args:
             state: dict of arrays by name, with the names and shapes of `state_dict()`.
@@ -168,8 +169,9 @@ class Module(KeywordsChecked):
         unfit = [f"{name} {problem}" for name, problem in found.items() if isinstance(problem, str)]
         if problems := missing + unexpected + unfit:
             raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        for name, array in found.items():
-            _assign(wanted[name], array)
+        with all_or_nothing([partial(_assign, wanted[name], _numbers_of(wanted[name]).copy()) for name in found]):
+            for name, array in found.items():
+                _assign(wanted[name], array)
 
     def _held(self) -> dict[Any, Any]:
         """The attributes, by the names they have in the state dict."""
