@@ -62,6 +62,19 @@ def test_opening_lets_the_gradients_come_in_once_from_the_result_to_the_leaves(p
     assert page.count(MOVING) == 0
 
 
+@pytest.mark.parametrize("name", GRAPHS)
+def test_step_forward_at_the_last_step_begins_again(page, name):
+    page.open(player(GRAPHS[name](), names={}).html)
+    last = page.step
+    page.click("#next")
+    assert (page.step, page.text("#phase")) == (0, "Ready")
+    page.press("End", "ArrowRight")
+    assert page.step == 0
+    page.press("End", "End")
+    page.click("#last")
+    assert page.step == last
+
+
 def test_values_appear_forward_and_gradients_backward(page):
     page.open(player(neuron()).html, "step=0")
     assert page.spoken("o") == "o, data not yet, gradient not yet"

@@ -517,14 +517,15 @@ function stop() {
   $("play").classList.remove("on");
   $("play").setAttribute("aria-label", "Play");
 }
+const atEnd = () => step === scene.steps.length - 1;
 function play() {
   if (timer) { stop(); return; }
-  if (step === scene.steps.length - 1) go(0);
+  if (atEnd()) go(0);
   chosen = null;
   $("play").classList.add("on");
   $("play").setAttribute("aria-label", "Pause");
   const beat = () => {
-    if (step === scene.steps.length - 1 || pendingAt(step).length) { stop(); return; }
+    if (atEnd() || pendingAt(step).length) { stop(); return; }
     go(step + 1, true);
     timer = setTimeout(beat, 1400 / speed);
   };
@@ -533,7 +534,8 @@ function play() {
 function by(count) {
   stop();
   if (count > 0) chosen = null;
-  go(step + count, count > 0);
+  if (count === 1 && atEnd()) go(0);  // forward from the last step begins again, as Play does
+  else go(step + count, count > 0);
   if (pendingAt(step).length && !phone()) $("why").querySelector("input").focus();
 }
 const SPEEDS = [1, 2, 4, .5];
