@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from drawn_graphs import arrays, attended, crowd, embedded, network, neuron, paths, square
 
-from micrograd import Tensor, Value
+from micrograd import Tensor, Value, functional
 from micrograd.nn import MLP
 from micrograd.viz import player
+from micrograd.viz.values import thickness
 
 GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
 SHOWN = (  # all that one sees: the phase, the cards, the pills, the panels
@@ -313,9 +314,46 @@ def test_lines_of_folded_boxes_have_width_and_hue_and_follow_a_change(page, view
     wanted = looks(2.5)
     flows = [look for look, _ in wanted if "flows" in look]
     assert len(flows) >= least
-    assert all(look.endswith(("above", "below")) for look in flows)
+    assert all(look.endswith(("above", "below", "mixed")) for look in flows)
     assert looks(0.5) != wanted
     assert page.focus("x").press(*"2.5", "Enter").get(LOOKS) == wanted
+
+
+STRANDS = """all(".wire").map(wire => {
+    const drawn = e => e.style.display !== "none" && /px/.test(e.style.strokeWidth);
+    const widths = wire.querySelectorAll("path").filter(drawn).map(e => parseFloat(e.style.strokeWidth));
+    return [wire.getAttribute("class"), wire.querySelector("title").textContent, ...widths];
+})"""
+
+
+def classifier():
+    """The loss of cross-entropy: the gradient of its scores always sums to 0, but for rounding."""
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.normal(size=(6, 2)), label="x")
+    w1, w2 = (Tensor(rng.normal(size=size), requires_grad=True) for size in ((2, 8), (8, 3)))
+    w1.label, w2.label = "w1", "w2"
+    h = (x @ w1).relu()
+    scores = h @ w2
+    h.label, scores.label = "h", "scores"
+    return functional.cross_entropy(scores, [0, 1, 2, 0, 1, 2]), w1, w2
+
+
+def test_line_of_an_array_has_a_strand_for_each_sign_as_wide_as_its_numbers(page):
+    loss, w1, w2 = classifier()
+    loss.backward(retain_graph=True)
+    page.open(player(loss, names={}).html)
+    found = {title: (look, *widths) for look, title, *widths in page.get(STRANDS)}
+    for node, line in ((w2, "w2 → scores"), (w1, "w1 → ")):
+        (shown,) = [found[title] for title in found if title.startswith(line)]
+        signs = [float((part**2).sum() ** 0.5) for part in (node.grad[node.grad > 0], node.grad[node.grad < 0])]
+        assert shown == ("wire flows mixed", *[pytest.approx(thickness(size), abs=0.06) for size in signs])
+
+
+def test_line_of_an_array_of_one_sign_has_its_colour_whatever_was_rounded(page):
+    for sign, look in ((1, "above"), (-1, "below")):
+        x = Tensor(np.array([1.0, -1e-17, 3.0]) * sign, requires_grad=True, label="x")
+        page.open(player((x**2).sum(), names={}).html)
+        assert [shown for shown, title, *_ in page.get(STRANDS) if title.startswith("x → ")] == [f"wire flows {look}"]
 
 
 def test_line_has_its_local_derivative_and_one_into_a_folded_box_that_of_one_end_by_the_other(page):

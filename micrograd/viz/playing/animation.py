@@ -20,7 +20,7 @@ from ..drawing.svg import MARGIN, document, words
 from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
-from ..values import hue, thickness, typeset
+from ..values import hue, short, typeset
 from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
 from .placement import PILL, PlacedScene, placed
@@ -160,20 +160,19 @@ class Timeline:
                     parts.append(f'<path class="{kind}" pathLength="1" d="{svg.curve(route)}"/>')
         return "".join(parts)
 
-    def looks(self, e: int) -> list[tuple[int, int, str, bool, float]]:
-        """(from, until, look, back, width) of a wire: gradients flow `back`, as wide as they are large."""
+    def looks(self, e: int) -> list[tuple[int, int, str, bool, float, float]]:
+        """(from, until, look, back, widths) of a wire: gradients flow `back`, as wide as they are large."""
         wire = self.scene.wires[e]
         computed, step = self.computed[wire.head], self.passes.get(wire.head, self.steps)
         if wire.part is None:
             step = self.steps
-        sign, size = _sign(wire), wire.flow[0] if wire.flow else wire.part or 0.0
-        look, width = (f"flows {sign}", thickness(size)) if size else ("dead", 0.0)
+        look, *widths = _flow(wire)
         return [
-            (0, computed, "waiting", False, 0.0),
-            (computed, computed + 1, "forward", False, 0.0),
-            (computed + 1, step, "", False, 0.0),
-            (step, step + 1, f"backward {sign}".strip(), True, 0.0),
-            (step + 1, self.steps, look, True, width),
+            (0, computed, "waiting", False, 0.0, 0.0),
+            (computed, computed + 1, "forward", False, 0.0, 0.0),
+            (computed + 1, step, "", False, 0.0, 0.0),
+            (step, step + 1, f"backward {_sign(wire)}".strip(), True, 0.0, 0.0),
+            (step + 1, self.steps, look, True, *widths),
         ]
 
     def pills(self, e: int) -> list[tuple[int, int, str, list[str]]]:
@@ -289,10 +288,14 @@ class Timeline:
 
 
 # ------------------------------------------------------------------------------------------------ pieces
+def _flow(wire: Wire) -> tuple[str, float, float]:
+    """The look of a wire by what flows back along it, and the widths of its strands."""
+    return svg.flowing(*(wire.flow or (wire.part or 0.0,)))
+
+
 def _sign(wire: Wire) -> str:
-    """The hue of a wire: the sign of what flows back along it or, of an array, of its sum."""
-    x = wire.flow[1] if wire.flow else wire.part or 0.0
-    return hue(x) if x == x else "odd"
+    """The hue of a wire while gradients travel along it: "mixed" if they have both signs, "" if they are 0."""
+    return _flow(wire)[0].removeprefix("flows ").removeprefix("dead")
 
 
 def _pill(spot: Point, look: str, lines: list[str]) -> str:
@@ -319,13 +322,3 @@ def _shade(letter: str) -> tuple[str, float]:
     if not "A" <= letter <= "S":
         return "nan", 0.3
     return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)
-
-
-def short(x: float) -> str:
-    """A number for a pill: two decimals, or an exponent where these would be useless.
-
-    >>> [short(x) for x in (-0.5, 0.0, 0.001, 123456.0)]
-    ['−0.50', '0.00', '1.0e−03', '1.2e+05']
-    """
-    usual = x == 0 or x - x != 0 or 0.01 <= abs(x) < 10_000
-    return (f"{x + 0.0:.2f}" if usual else f"{x:.1e}").replace("-", "\u2212")

@@ -141,7 +141,7 @@ function placed(node) {  // its name and, where it is not in this view, the scen
   return !card ? "a leaf that has no card here" : `${told(card.name)}${at === scene || at.tab ? "" : ` of ${told(at.title)}`}`;
 }
 function tellBends(card) {  // which leaves move the gradient of this one
-  const [first, second] = bendsOf(card), by = ([node, x]) => `${placed(node)} by about ${number(x, 2)} for each 1`;
+  const [first, second] = bendsOf(card), by = ([node, x]) => `${placed(node)} by about ${number(x, "short")} for each 1`;
   if (!first) return "";
   return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `No small change of a leaf changes ${told(card.name)}.grad.`}</p>`;
 }
@@ -158,7 +158,7 @@ function tellNudge(card) {
   const {step: by, moved, slope, agrees, at} = nudgeOf(card), shape = engine.leaves[card.node].shape ?? [];
   const index = shape.map((n, k) => Math.floor(at / count(shape.slice(k + 1))) % n), place = index.length ? `${card.name}[${index.join(", ")}]` : card.name;
   const verdict = agrees ? `<span class="good">✓ agrees</span>` : `<span class="bad">✗ differs: a kink, or not finite</span>`;
-  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
+  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, "fine")}; slope ${number(slope)} ${verdict}</p>`;
 }
 function tellEnd() {
   const moves = new Set(story.program?.moves), rate = engine && !story.missing ? loweringRate() ?? +$("rate").value : 0;
@@ -168,7 +168,7 @@ function tellEnd() {
   if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
   const here = strongest(scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined).map(card => [card.node, card.grad]));
   const leaves = here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))), [node, grad] = leaves[0] ?? [];
-  const most = leaves.length > 1 && grad ? `${placed(node)} moves ${told(rootName)} most: by about ${number(grad, 2)} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
+  const most = leaves.length > 1 && grad ? `${placed(node)} moves ${told(rootName)} most: by about ${number(grad, "short")} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
     : `${attention() ? grids(attention()) : ""}<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.map(text => `<span class="token">${text}</span>`).join(" ")}</p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);

@@ -2,19 +2,7 @@ const $ = id => document.getElementById(id);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // ---- words and numbers
-const number = (x, digits = 4) => {
-  if (x === undefined || x === null) return "–";
-  x = +x;
-  if (Number.isNaN(x)) return "nan";
-  if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
-  x += 0;  // −0 looks like 0
-  const size = Math.abs(x), plain = size === 0 || (size >= 1e-4 && size < 1e6);
-  return (plain ? x.toFixed(digits) : x.toExponential(digits)).replace(/-/g, "−");
-};
-const short = x => {  // for a pill
-  const size = Math.abs(+x);
-  return number(x, !size ? 2 : size < 1e-4 ? 1 : size < .01 ? 4 : size < 1e4 || size >= 1e6 ? 2 : 0);
-};
+const number = (x, format) => written(x, format), short = x => written(x, "short");
 const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a term after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
@@ -61,7 +49,6 @@ function prepare(scene, index) {  // derived data, computed once
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     if (engine && wire.weight !== undefined && !wire.uses.length) wire.uses = engine.products(wire.weight, wire.tail.node);
     wire.i = i;
-    [wire.norm, wire.sum] = wire.flow ?? [];
     wire.route = Array.from({length: wire.route.length / 2}, (_, k) => wire.route.slice(2 * k, 2 * k + 2));
     wire.head.into.push(wire);
     wire.tail.out.push(wire);
@@ -163,6 +150,7 @@ function drawWire(wire, wires, pills) {
   } else {
     const end = route.at(-1), back = end[0] < route.at(-2)[0] ? -1 : 1;
     wire.line = el("path", {d: curve([...route.slice(0, -1), [end[0] - 7 * back, end[1]]])}, group);
+    wire.other = el("path", {class: "other", d: wire.line.getAttribute("d"), style: "display: none"}, group);
     wire.tip = el("path", {class: "tip", d: arrow(end, back)}, group);
     wire.reversed = arrow(route[0], -back);
     wire.ahead = arrow(end, back);
@@ -289,9 +277,6 @@ function pathsFrom(card) {
 }
 
 // ---- showing a step
-// The width of a line that carried a gradient says its size on a scale that is the same on every page and at every step.
-const THINNEST = 1.2, DECADE = .8, DECADES = [-4, 2];
-const thickness = g => THINNEST + DECADE * (Math.min(Math.max(Math.log10(Math.abs(g)), DECADES[0]), DECADES[1]) - DECADES[0]);
 function show(moving = false) {
   measure();
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
@@ -339,29 +324,44 @@ function showCard(card, now, state) {
 }
 function fillSlot(card, kind, known, x, look) {
   const slot = card.slots[kind], {tight} = card, beside = kind === "grad" ? 9 * card.dots.length : tight?.name ?? 0;
-  const room = (card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : tight ? 18 : 24) - beside) / 8;
-  let text = known ? tight ? short(x) : number(x) : "–";
-  for (let digits = tight ? 1 : 3; text.length > Math.max(room + .1, tight ? 4 : 8) && digits >= 0; digits--) text = Math.abs(x) < 1e6 ? number(x, digits) : (+x).toExponential(digits).replace(/-/g, "−");
+  const room = Math.max(Math.floor((card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : tight ? 18 : 24) - beside) / 7.9), 5);
+  const text = known ? written(x, tight ? "short" : "full", room) : "–", wide = 7.85 * room;
   slot.textContent = text;
+  if (7.85 * text.length > wide + 6) slot.setAttribute("textLength", wide + 6);  // of a number with a long exponent
+  else slot.removeAttribute("textLength");
   slot.setAttribute("class", `number end ${look} ${known ? hue(x) : ""}`.trim().replace(/ +/g, " "));
 }
 const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd";  // hue is the sign
+function flowOf({part, flow}) {  // what a line carries back: its look, and the widths of its strands, as `flowing` in svg.py says it
+  const [over, under = 0] = part === true || part === undefined ? flow ?? [] : [+part], most = Math.max(over, under), main = Number.isNaN(over) || Math.abs(over) >= under ? over : -under;
+  if (over === undefined) return null;
+  if (!(main !== 0)) return {look: "dead", widths: []};
+  if (Math.min(over, under) > WIDTHS.seen * most) return {look: "mixed", widths: [over, under].map(thickness)};
+  return {look: hue(main), widths: [thickness(main)]};
+}
+function drawStrands({line, other, route}, [width, second = 0]) {  // side by side; keep in sync with `_aside` in svg.py
+  const steep = Math.sign(route.at(-1)[1] - route[0][1]);
+  [[line, width, second], [other, second, -width]].forEach(([strand, own = 0, beside = 0]) => {
+    strand.style.strokeWidth = own ? `${own.toFixed(1)}px` : "";
+    strand.setAttribute("transform", `translate(${steep * beside / 2} ${-beside / 2})`);
+  });
+  other.style.display = second ? "" : "none";
+}
 function showWire(wire, now, state, paths, pending) {
   const forward = now.kind === "forward" && wire.head.i === now.card;
   const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
   const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, many = wire.part === true || wire.part === undefined, part = many ? wire.norm : wire.part;
-  const sign = many ? wire.sum : part, flows = done && part !== undefined && !onPath && !backward;
+  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, sent = flowOf(wire), flows = done && sent && !onPath && !backward;
   const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
-  const shown = flows && !forward, look = pending.length && backward ? "" : shown ? `flows ${+part === 0 ? "dead" : hue(sign)}` : backward && part !== undefined ? hue(sign) : "";
+  const shown = flows && !forward, look = pending.length && backward ? "" : shown ? `flows ${sent.look}` : backward && sent ? sent.look : "";
   wire.group.setAttribute("class", ["wire", kind, look].filter(Boolean).join(" "));
-  if (wire.line) wire.line.style.strokeWidth = shown && +part !== 0 ? `${thickness(Number.isNaN(+part) ? Infinity : +part).toFixed(1)}px` : "";
+  if (wire.line) drawStrands(wire, shown ? sent.widths : []);
   wire.tip?.setAttribute("d", (backward || shown) && !onPath ? wire.reversed : wire.ahead);
   const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null, slope = local && [slopeOf(wire)];
   if (onPath && local && !faint) showPill(wire, "path", slope);
   else if (forward) showPill(wire, kind, wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null);
   else if (backward && pending.length) showPill(wire, kind, ["?"]);
-  else if (backward) showPill(wire, kind, local ? scene.looks ? [short(wire.head.grad), ...local, `= ${short(wire.part)}`] : [`${short(wire.head.grad)} ${local}`, `= ${short(wire.part)}`] : [typeof wire.part === "number" ? `+= ${short(part)}` : "+="]);
+  else if (backward) showPill(wire, kind, local ? scene.looks ? [short(wire.head.grad), ...local, `= ${short(wire.part)}`] : [`${short(wire.head.grad)} ${local}`, `= ${short(wire.part)}`] : [typeof wire.part === "number" ? `+= ${short(wire.part)}` : "+="]);
   else showPill(wire, local && +wire.local === 1 ? "one" : "", faint || !done ? null : slope);
 }
 function slopeOf({head, tail, local, folded}) {  // the local derivative; that of a folded box by name, where there is room

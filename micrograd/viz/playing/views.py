@@ -75,7 +75,8 @@ class Wire(Edge):
     """An edge and what it carried.
 
     For a single use, that is `local`, `part`, and the `rule` that computes them. Of an array `part` is True, and `flow`
-    its length and its sum. Of many numbers, in or out of a folded box, `flow` is that of them all. A line into a module
+    the lengths of its positive and of its negative numbers. Of many numbers, in or out of a folded box, `flow` is that
+    of them all. A line into a module
     has the place of the `weight` that it is multiplied by, if there is one.
     """
 
@@ -329,13 +330,13 @@ class PlayedGraph:
         return wires
 
     def _flow(self, uses: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-        """The length and the sum of what these uses send, if all are numbers; None if they send nothing."""
+        """The positive and the negative length of what these uses send, if all are numbers; None if they send none."""
         heads = [(self.graph.nodes[i], k) for i, k in uses if not is_released(self.graph.nodes[i])]
         told = [parts(node, self.back.grads[node])[k] for node, k in heads if node in self.back.grads]
         numbers = [part for part in told if part is not None]
         if not numbers or not all(isinstance(part, float | int) for part in numbers):
             return None
-        return hypot(*numbers), sum(numbers)
+        return hypot(*[x for x in numbers if not x <= 0]), hypot(*[x for x in numbers if x < 0])
 
     def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:
         """True if the box sends a gradient to another box."""
@@ -384,10 +385,11 @@ class PlayedGraph:
 
 
 def _part_and_flow(part: Any) -> tuple[Any, tuple[float, float] | None]:
-    """What a single line has of what it carried: a number or, of an array, True and its length and its sum."""
+    """What a single line has of what it carried: a number or, of an array, True and the lengths of its two signs."""
     if part is None or isinstance(part, float | int):
         return part, None
-    return True, (float((part**2).sum() ** 0.5), float(part.sum()))
+    over, under = [float((x**2).sum() ** 0.5) for x in (part[~(part <= 0)], part[part < 0])]
+    return True, (over, under)
 
 
 def _uses(graph: Walk) -> Counter[Node]:

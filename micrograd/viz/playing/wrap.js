@@ -63,7 +63,7 @@ function tightLook(card, curve) {  // of a card of numbers: its name beside its 
   const look = story.looks[card.look], has = kind => look.some(piece => piece[0] === kind);
   const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve, whole = has("title") ? card.title : "";
   const said = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;
-  const letters = x => x === undefined ? 0 : Math.max(5, short(x).length), name = said ? 10 * said.length + 8 : 0;
+  const letters = x => x === undefined ? 0 : Math.max(6, short(x).length), name = said ? 10 * said.length + 8 : 0;
   if (!has("grad")) {
     return {width: Math.max(left + name + 8 * letters(card.data) + 10, 56), pieces: [...said ? [["title", left, 0, said]] : [], ["data", -10, 0, ""]]};
   }
