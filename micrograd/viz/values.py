@@ -14,7 +14,7 @@ FORMATS: dict[str, list[tuple[float, int, bool]]] = {
 # The width of a line in pixels, by the gradient that it carries: `least` at 10**`from` and below, so much more for each
 # `decade`, up to 10**`to`. The scale is absolute, so a gradient that vanishes is a line that becomes thin. Of a line
 # with numbers of both signs, a sign that is smaller than this part of the other is not drawn.
-WIDTHS = {"least": 1.2, "decade": 0.8, "from": -4, "to": 2, "seen": 1e-3}
+WIDTHS = {"least": 1.0, "decade": 1.5, "from": -2, "to": 2, "seen": 1e-3}
 
 
 def is_array(data: Any) -> bool:
@@ -98,7 +98,7 @@ def thickness(g: float) -> float:
     """The width of a line that carried the gradient g, in pixels, by the table `WIDTHS`.
 
     >>> [round(thickness(g), 1) for g in (0.0, 1e-9, -1.0, 1e9)]
-    [1.2, 1.2, 4.4, 6.0]
+    [1.0, 1.0, 4.0, 7.0]
     """
     low, high = WIDTHS["from"], WIDTHS["to"]
     decades = log10(abs(g)) if g and g == g else low if g == 0 else high

@@ -11,7 +11,7 @@ from drawn_graphs import arrays, attended, crowd, embedded, network, neuron, pat
 from micrograd import Tensor, Value, functional
 from micrograd.nn import MLP
 from micrograd.viz import player
-from micrograd.viz.values import thickness
+from micrograd.viz.values import short, thickness
 
 GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
 SHOWN = (  # all that one sees: the phase, the cards, the pills, the panels
@@ -362,8 +362,42 @@ def test_line_has_its_local_derivative_and_one_into_a_folded_box_that_of_one_end
     random.seed(1)
     out = MLP(2, [2, 1], activation="tanh")([Value(0.5, label="a"), Value(-1.0, label="b")])
     page.open(player(out, names={}, max_nodes=5).html).run(TAB, "neurons")
-    assert [pill for pill in page.texts(".pill") if re.fullmatch(r"× −?\d+\.\d+", pill) is None] == []
+    factors = page.texts(".pill")
+    assert [factor for factor in factors if factor and re.fullmatch(r"× −?\d+\.\d+", factor) is None] == []
+    assert "× 1.00" not in factors
     assert page.count(".wire.flows") == page.count(".pill") == 6
+
+
+@pytest.mark.parametrize("name", ["neuron", "paths"])
+def test_line_has_no_number_where_it_multiplies_by_one(page, name):
+    page.open(player(GRAPHS[name](), names={}).html)
+    locals_ = [
+        wire["local"] for scene in embedded(player(GRAPHS[name](), names={}).html)["scenes"] for wire in scene["wires"]
+    ]
+    shown = page.texts(".pill")
+    assert [bool(text) for text in shown] == [short(local) != "1.00" for local in locals_]
+    assert shown.count("") == locals_.count(1.0) > 0
+    assert page.count(".pill rect") == 0  # a box is for what travels
+
+
+def test_paths_of_a_chosen_card_keep_the_sign_and_the_size_of_their_lines(page):
+    page.open(player(paths(), names={}).html)
+    before = {line: (look, widths) for look, line, *widths in page.get(STRANDS)}
+    page.choose("s")
+    after = {line: (look, widths) for look, line, *widths in page.get(STRANDS)}
+    assert after["s → L"] == (f"{before['s → L'][0]} path", before["s → L"][1])
+    assert after["a → p"] == (f"{before['a → p'][0]} off", before["a → p"][1])
+    page.choose("s")
+    assert page.count(".off") == 0
+
+
+def test_mouse_on_a_card_shows_its_paths_and_on_a_line_its_product(page):
+    page.open(player(paths(), names={}).html)
+    over = "({}).dispatchEvent(new PointerEvent('pointerover', {{bubbles: true, pointerType: 'mouse'}}))"
+    page.run(over.format("cardOf('p')"))
+    assert page.count(".wire:not(.off)") == 1
+    page.run(over.format("query('.wire .hit')"))
+    assert (page.count(".off"), page.texts("#hint text")) == (0, ["6.00 × 1.00", "= 6.00"])
 
 
 # ------------------------------------------------------------------------------------------------ guess first
@@ -383,7 +417,7 @@ def test_gradient_is_asked_before_it_is_shown(page):
     page.press("ArrowRight")
     assert page.get("document.activeElement.matches('#why input')"), "a guess is typed at once"
     assert page.text("#why h2").startswith("Guess first: what goes back through")
-    assert page.texts(".asked, .pill.backward") == ["?", "?"]
+    assert page.texts(".asked, .pill.backward") == ["?", "?"], "of the card and of the line"
     assert "gradient not yet" in page.spoken("n")
     assert page.text("#live") == "Backward 1 of 5. Guess the gradient of n."
     page.press("0", ".", "2", "2", "Enter")

@@ -27,8 +27,8 @@ function tell(now, state, card, paths, pending) {
   if (!held?.moved) wrap([$("panels")]);  // it measures, which takes half of a frame
   $("ran").innerHTML = ran;
   $("flow").hidden = !state.done.size;
-  $("flow").innerHTML = `${[-4, -2, 0, 2].map(power => `<span><i style="height:${thickness(10 ** power)}px"></i>${["0.0001", "0.01", "1", "100"][(power + 4) / 2]}</span>`).join("")}
-    <span>size of ∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></span>`;
+  $("flow").innerHTML = `${["0.01", "1", "100"].map(size => `<span><i style="height:${thickness(size)}px"></i>${size}</span>`).join("")}
+    <p>∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
   return shaken ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.` : `${phase}. ${said}`;
 }
 function wrap(panels) {  // a table that is too wide is stacked
@@ -174,7 +174,7 @@ function tellEnd() {
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
   const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
-    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
+    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, verdict, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
 const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;

@@ -126,11 +126,13 @@ function el(tag, attributes = {}, parent = null, text = null) {
 const MARGIN = 16, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
 
 function draw() {
-  const parts = ["wires", "pulses", "cards", "pills"].map(name => el("g", {id: name}));
+  const parts = ["wires", "pulses", "cards", "pills", "hint"].map(name => el("g", {id: name}));
   $("graph").replaceChildren(...parts);
   $("graph").classList.toggle("tight", !!scene.small);
   for (const wire of scene.wires) drawWire(wire, parts[0], parts[3]);
   for (const card of scene.cards) drawCard(card, parts[2]);
+  survey();
+  pointed = null;
   if (moved()) refresh();
 }
 function curve(route) {
@@ -141,55 +143,27 @@ function curve(route) {
     return y === y0 || x === x0 ? `L${x} ${y}` : `C${middle} ${y0} ${middle} ${y} ${x} ${y}`;
   }).join("");
 }
-function arrow([x, y], direction) { return `M${x} ${y}l${-8 * direction} -4v8z`; }
+function aim(wire, back, width = 1.7) {  // the line and its head, which points to where it leads, or back; the head of a wide line is larger
+  const key = `${back} ${width.toFixed(1)}`, route = back ? [...wire.route].reverse() : wire.route, [x, y] = route.at(-1), way = x < route.at(-2)[0] ? -1 : 1, long = 6 + width;
+  if (wire.aimed === key) return;
+  wire.aimed = key;
+  const ended = [...route.slice(0, -1), [x - way * (long - 1), y]], path = curve(back ? ended.reverse() : ended);
+  for (const strand of [wire.line, wire.other]) strand.setAttribute("d", path);
+  wire.tip.setAttribute("d", `M${x} ${y}l${-long * way} ${-2.8 - .75 * width}v${5.6 + 1.5 * width}z`);
+}
 function drawWire(wire, wires, pills) {
   const {route} = wire, group = wire.group = el("g", {class: "wire"}, wires);
   if (route.length < 2) {
     const [x, y] = route[0];
     el("path", {d: `M${x} ${y - 7}C${x + 28} ${y - 24} ${x + 28} ${y + 24} ${x} ${y + 7}`}, group);
   } else {
-    const end = route.at(-1), back = end[0] < route.at(-2)[0] ? -1 : 1;
-    wire.line = el("path", {d: curve([...route.slice(0, -1), [end[0] - 7 * back, end[1]]])}, group);
-    wire.other = el("path", {class: "other", d: wire.line.getAttribute("d"), style: "display: none"}, group);
-    wire.tip = el("path", {class: "tip", d: arrow(end, back)}, group);
-    wire.reversed = arrow(route[0], -back);
-    wire.ahead = arrow(end, back);
+    [wire.line, wire.other, wire.tip] = ["line", "other", "tip"].map(name => el("path", {class: name}, group));
+    wire.aimed = "";
+    aim(wire, false);
   }
-  if (wire.weight !== undefined && wire.line) el("path", {class: "hit", d: wire.line.getAttribute("d")}, group);
+  if ((wire.weight ?? wire.local) !== undefined && wire.line) el("path", {class: "hit", d: wire.line.getAttribute("d")}, group);
   el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? `, ${thousands(wire.count)} uses` : ""}`);
   wire.label = el("g", {class: "pill"}, pills);
-}
-function boxOf({pill, label, shift}) {  // of a pill, if it is shown
-  const rect = label.firstElementChild, [width, height] = rect ? [rect.getAttribute("width"), rect.getAttribute("height")].map(Number) : [];
-  return rect ? [pill[0] - width / 2, pill[1] + shift - height / 2, width, height] : null;
-}
-const covers = ([x, y, width, height], [left, top, wide, tall]) => x < left + wide && left < x + width && y < top + tall && top < y + height;
-function spread(wires) {  // the pills of a step: none covers another or leaves the scene, and those that they would cover go
-  const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]), tall = wire => boxOf(wire)[3] + 3;
-  if (active.some((wire, k) => k && covers(boxOf(wire), boxOf(active[k - 1])))) {
-    const half = active.reduce((sum, wire) => sum + tall(wire), 0) / 2, middle = active.reduce((sum, {pill}) => sum + pill[1], 0) / active.length;
-    let top = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, middle)) - half;
-    for (const wire of active) {
-      const high = tall(wire);
-      wire.shift = top + high / 2 - wire.pill[1];
-      wire.label.setAttribute("transform", `translate(0 ${wire.shift})`);
-      top += high;
-    }
-  }
-  const taken = active.map(boxOf);
-  for (const wire of scene.wires) if (!active.includes(wire) && boxOf(wire) && taken.some(box => covers(boxOf(wire), box))) wire.label.replaceChildren();
-}
-const pillBox = wire => boxOf(wire) ? [{box: boxOf(wire)}] : [];  // as a card, for the view to follow
-const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
-function showPill(wire, kind, lines) {
-  wire.label.replaceChildren();
-  wire.label.removeAttribute("transform");
-  wire.shift = 0;
-  wire.label.setAttribute("class", `pill ${kind}`);
-  if (!wire.pill || !lines) return;
-  const [x, y] = wire.pill, width = Math.max(...lines.map(line => pillWidth(line, scene))), height = lines.length * 16 + 6;
-  el("rect", {x: x - width / 2, y: y - height / 2, width, height, rx: 8}, wire.label);
-  lines.forEach((line, k) => el("text", {x, y: y - height / 2 + 15 + 16 * k, class: k ? "second" : "first"}, wire.label, line));
 }
 function drawCard(card, cards) {
   const [x, y, width, height] = card.box, badge = card.badge ?? 0;
@@ -257,15 +231,19 @@ function paint(heat, map) {
 }
 
 // ---- paths: from a node to where its scene ends
-function pathsFrom(card) {
+const sends = wire => wire.tail.gifts.includes(wire);
+function reach(card) {  // the lines and the cards on these paths
   const onPath = new Set(), seen = new Set([card]), waiting = [card];
-  const sends = wire => wire.tail.gifts.includes(wire);
   while (waiting.length) {
     for (const wire of waiting.pop().out.filter(sends)) {
       onPath.add(wire);
       if (!seen.has(wire.head)) { seen.add(wire.head); waiting.push(wire.head); }
     }
   }
+  return {onPath, seen};
+}
+function pathsFrom(card) {
+  const {onPath, seen} = reach(card);
   const hooked = [...seen].filter(at => at.hooked), exact = !hooked.length && [...onPath].every(wire => wire.local !== undefined);
   const listed = [], stack = [[card, []]];
   while (exact && stack.length && listed.length < 200) {
@@ -287,6 +265,7 @@ function show(moving = false) {
   showSlopes(landed);
   for (const wire of scene.wires) showWire(wire, now, pending.length ? landed : state, paths, pending);
   sway();
+  fade(paths);
   if (current) spread(current.into);
   const said = tell(now, state, current, paths, pending);
   if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
@@ -339,30 +318,29 @@ function flowOf({part, flow}) {  // what a line carries back: its look, and the 
   if (Math.min(over, under) > WIDTHS.seen * most) return {look: "mixed", widths: [over, under].map(thickness)};
   return {look: hue(main), widths: [thickness(main)]};
 }
-function drawStrands({line, other, route}, [width, second = 0]) {  // side by side; keep in sync with `_aside` in svg.py
+function drawStrands({line, other, route}, [width = 0, second = 0]) {  // side by side; keep in sync with `_aside` in svg.py
   const steep = Math.sign(route.at(-1)[1] - route[0][1]);
-  [[line, width, second], [other, second, -width]].forEach(([strand, own = 0, beside = 0]) => {
+  [[line, width, second], [other, second, -width]].forEach(([strand, own, beside]) => {
     strand.style.strokeWidth = own ? `${own.toFixed(1)}px` : "";
     strand.setAttribute("transform", `translate(${steep * beside / 2} ${-beside / 2})`);
   });
   other.style.display = second ? "" : "none";
 }
 function showWire(wire, now, state, paths, pending) {
-  const forward = now.kind === "forward" && wire.head.i === now.card;
-  const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
-  const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, sent = flowOf(wire), flows = done && sent && !onPath && !backward;
-  const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
-  const shown = flows && !forward, look = pending.length && backward ? "" : shown ? `flows ${sent.look}` : backward && sent ? sent.look : "";
-  wire.group.setAttribute("class", ["wire", kind, look].filter(Boolean).join(" "));
-  if (wire.line) drawStrands(wire, shown ? sent.widths : []);
-  wire.tip?.setAttribute("d", (backward || shown) && !onPath ? wire.reversed : wire.ahead);
-  const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null, slope = local && [slopeOf(wire)];
-  if (onPath && local && !faint) showPill(wire, "path", slope);
-  else if (forward) showPill(wire, kind, wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null);
-  else if (backward && pending.length) showPill(wire, kind, ["?"]);
-  else if (backward) showPill(wire, kind, local ? scene.looks ? [short(wire.head.grad), ...local, `= ${short(wire.part)}`] : [`${short(wire.head.grad)} ${local}`, `= ${short(wire.part)}`] : [typeof wire.part === "number" ? `+= ${short(wire.part)}` : "+="]);
-  else showPill(wire, local && +wire.local === 1 ? "one" : "", faint || !done ? null : slope);
+  const forward = now.kind === "forward" && wire.head.i === now.card, backward = now.kind === "backward" && wire.head.i === now.card && sends(wire);
+  const done = state.done.has(wire.head.i), faint = scene.crowded, sent = flowOf(wire), flows = done && sent && !backward && !forward, asked = backward && pending.length;
+  const kind = forward ? "forward" : backward ? "backward" : !state.known.has(wire.head.i) ? "waiting" : faint && !flows ? "faint" : "";
+  const look = flows ? `flows ${sent.look}` : backward && sent && !asked ? sent.look : "";
+  wire.group.setAttribute("class", ["wire", kind, look, paths?.onPath.has(wire) ? "path" : ""].filter(Boolean).join(" "));
+  if (wire.line) {
+    drawStrands(wire, flows ? sent.widths : []);
+    aim(wire, !!(backward || flows), flows ? sent.widths.reduce((a, b) => a + b, 0) : forward || backward ? 2.8 : 1.7);
+  }
+  if (forward) showPill(wire, kind, wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null);
+  else if (asked) showPill(wire, kind, ["?"]);
+  else if (!backward) showFactor(wire, faint || !done && !paths?.onPath.has(wire) ? "none" : "");
+  else if (wire.local === undefined) showPill(wire, kind, [typeof wire.part === "number" ? `+= ${short(wire.part)}` : "+="]);
+  else showPill(wire, kind, scene.looks ? productOf(wire).flatMap(line => line.split(/ (?=×)/)) : productOf(wire));
 }
 function slopeOf({head, tail, local, folded}) {  // the local derivative; that of a folded box by name, where there is room
   const named = `∂${head.name}/∂${tail.name} = ${short(local)}`;

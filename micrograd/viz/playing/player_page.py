@@ -87,7 +87,7 @@ class Player(Page):
         return self.data
 
 
-PARTS = ("tools", "player", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
+PARTS = ("tools", "player", "labels", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
 SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
 SHEET = "palette.css playing/player.css"
 

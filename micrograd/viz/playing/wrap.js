@@ -31,11 +31,15 @@ function tightened(strip, {cards, wires}, lookOf) {  // the same columns, closer
   });
   for (const [k, {pill}] of strip.wires.entries()) {  // a gap is as wide as the widest pill in it
     const at = pill && columns.findLast(({end}) => end < pill[0]);
-    if (at) at.pill = Math.max(at.pill ?? 0, pillWidth(slopeOf(wires[k]), {looks, small}) + 8);
+    if (at && factor(wires[k])) {
+      at.pill = Math.max(at.pill ?? 0, labelWidth(factor(wires[k]), small) + 10);
+      (at.labels ??= []).push(pill[1]);
+    }
   }
+  const crowd = ({labels = []}) => 26 * Math.max(0, ...labels.map(y => labels.filter(other => Math.abs(other - y) < 60).length - 2));  // room for more than two labels at one height
   columns.forEach((column, k) => {
     const before = columns[k - 1], gap = before && column.start - before.end;
-    column.left = before ? before.left + before.width + (looks ? Math.max(GAP, before.pill ?? 0) : NEAR) + Math.max(0, gap - 104) * low / 2 : 0;
+    column.left = before ? before.left + before.width + (looks ? Math.max(GAP, before.pill ?? 0) + crowd(before) : NEAR) + Math.max(0, gap - 104) * low / 2 : 0;
   });
   const across = x => {
     const k = Math.max(0, columns.findLastIndex(({start}) => start <= x + .5)), {start, end, left, width} = columns[k], next = columns[k + 1];
