@@ -132,6 +132,13 @@ def act(page, *acts):
             page.press(one)
 
 
+def test_rule_is_told_as_one_learns_it_and_the_one_that_ran_stands_behind_it(page):
+    page.open(player(neuron(), names={}).html, "step=7")
+    assert "1 − o**2 = 0.2234" in page.text("#why")
+    assert page.texts("#ran code")[:2] == ["n.grad += g * (1 - o**2)", "n.grad += g * sech(n) * sech(n)"]
+    assert page.text("#ran summary") == "as computed"
+
+
 def linear():
     return Value(3.0, label="a") * 2
 

@@ -116,7 +116,7 @@ function soFar(operand, wire, {value, whole, count, counted}, uses) {  // the su
 }
 function tellPart(card, wire, mine, state) {
   const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
-  const symbol = wire.rule === undefined ? "" : fill(story.rules[wire.rule][0], names(card));
+  const symbol = wire.rule === undefined ? "" : fill(learnt(wire), names(card));
   const sum = got ? soFar(operand, wire, got, uses) : "";
   const start = `<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span>`;
   if (wire.local === undefined) {
@@ -130,7 +130,11 @@ function tellPart(card, wire, mine, state) {
     token("local", `${partial(termOf(card), termOf(operand))} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
-const ruleOf = wire => `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(story.rules[wire.rule][1], names(wire.head))}`)}</code>`;
+const learnt = wire => story.rules[wire.rule][2] ?? story.rules[wire.rule][0];  // the local derivative as one learns it
+function ruleOf(wire) {  // as a line of code; where one learns it in another form, the one that ran stands behind that
+  const [, ran, form] = story.rules[wire.rule], code = text => `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(text, names(wire.head))}`)}</code>`;
+  return form ? `${code(`g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}`)} <details><summary>as computed</summary>${code(ran)}</details>` : code(ran);
+}
 function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
   const rules = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3).map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
   const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>` : "";
