@@ -55,3 +55,60 @@ def test_line_is_seen_nearly_whole_and_its_number_stands_beside_it(page, name, s
     assert sum(seen for *_, seen in lines) >= 0.97 * sum(whole for _, whole, _ in lines)
     assert [line for line, whole, seen in lines if seen < min(20, whole)] == []
     assert page.run(ON_CARDS) == []
+
+
+# ------------------------------------------------------------------------------------------------ the first view
+CUT = """  // the cards that are not wholly in sight, and whether a map says so
+    const room = document.getElementById("scroll").getBoundingClientRect();
+    const out = b => b.left < room.left || b.right > room.right || b.top < room.top - 1 || b.bottom > room.bottom + 1;
+    const cards = [...document.querySelectorAll("#graph .card")];
+    const cut = cards.filter(card => out(card.querySelector(".body").getBoundingClientRect()));
+    const small = Math.min(...[...document.querySelectorAll("#graph text")].filter(text => text.textContent)
+      .map(text => parseFloat(getComputedStyle(text).fontSize) * document.getElementById("graph").getScreenCTM().a));
+    const names = card => card.getAttribute("aria-label").split(",")[0];
+    return [cut.map(names), !document.getElementById("map").hasAttribute("hidden"), small];
+"""
+WINDOWS = [(1280, 720), (1440, 789), (1920, 1000)]
+
+
+@pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "x".join(map(str, size)))
+@pytest.mark.parametrize("name", ["expression", "neuron", "paths"])
+def test_first_view_holds_the_graph_in_type_that_can_be_read(page, name, size):
+    page.open(player(GRAPHS[name](), names={}).html, *size, reduced_motion=True)
+    cut, _, small = page.run(CUT)
+    assert cut == []
+    assert small >= 10.99
+    assert page.run("const p = document.getElementById('panels'); return p.scrollHeight - p.clientHeight") <= 0
+
+
+@pytest.mark.parametrize("size", [*WINDOWS, (390, 844)], ids=lambda size: "x".join(map(str, size)))
+def test_map_says_what_is_out_of_sight_and_the_first_step_shows_where_it_begins(page, size):
+    page.open(player(point(), names={}).html, *size, reduced_motion=True)
+    cut, mapped, _ = page.run(CUT)
+    assert mapped or len(cut) < 3
+    page.press("Home")
+    cut = page.run(CUT)[0]
+    assert "layers.0.neurons.1.w[0]" not in cut
+
+
+@pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "x".join(map(str, size)))
+def test_buttons_stay_where_they_are_whatever_the_panel_says(page, size):
+    page.open(player(expression(), names={}).html, *size, reduced_motion=True)
+    places = []
+    for key in ("End", "Home", "ArrowRight", "End"):
+        page.press(key)
+        places.append(page.run("return document.getElementById('play').getBoundingClientRect().top"))
+    assert len(set(places)) == 1
+    assert places[0] < size[1] - 30
+
+
+def test_panel_at_rest_is_one_line_and_opens_on_demand(page):
+    page.open(player(expression(), names={}).html, 1280, 720, reduced_motion=True)
+    height = "return document.getElementById('panels').offsetHeight"
+    assert page.run(height) < 60
+    assert page.text("#rest").startswith(
+        "g follows b most: 645.58 for each 1Click a number: why?Take a step: g 24.70 → 8.97"
+    )
+    page.click("#rest .whole")
+    assert page.run(height) > 100
+    assert page.run("return getComputedStyle(document.getElementById('why')).display") != "none"

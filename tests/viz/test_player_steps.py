@@ -44,7 +44,7 @@ def test_page_opens_computed_with_its_gradients(page, passed):
     assert (page.step, page.text("#phase")) == (12, "Done")
     assert page.spoken("o") == "o, data 0.8813, gradient 1.0000"
     assert page.spoken("x1") == "x1, data 2.0000, gradient −0.6702"
-    assert "x1 moves o most: by about −0.67 for each 1, so by −0.0067 for 0.01." in page.text("#why")
+    assert "o follows x1 most: by about −0.67 for each 1, so by −0.0067 for 0.01." in page.text("#why")
     page.click("#play")
     assert page.text("#phase") == "Ready"
 
@@ -135,7 +135,7 @@ def act(page, *acts):
 def test_rule_is_told_as_one_learns_it_and_the_one_that_ran_stands_behind_it(page):
     page.open(player(neuron(), names={}).html, "step=7")
     assert "1 − o**2 = 0.2234" in page.text("#why")
-    assert page.texts("#ran code")[:2] == ["n.grad += g * (1 - o**2)", "n.grad += g * sech(n) * sech(n)"]
+    assert page.texts("#ran code") == ["n.grad += g * (1 - o**2)", "g = o.grad", "n.grad += g * sech(n) * sech(n)"]
     assert page.text("#ran summary") == "as computed"
 
 
@@ -238,7 +238,7 @@ def test_play_ends_at_the_last_step_sooner_at_four_times_the_speed(page):
 
 def test_cell_of_a_weight_leads_to_its_gradient_and_why_in_one_click(page, folded):
     page.open(folded)
-    assert "w[9] of LinearNeuron(16) moves loss most: by about −1.75 for each 1" in page.text("#why")
+    assert "loss follows w[9] of LinearNeuron(16) most: by about −1.75 for each 1" in page.text("#why")
     page.run("pressed(all('.card').find(e => e.textContent.includes('Layer #3')).querySelectorAll('.cell')[3])")
     assert page.text("#why h2").startswith("Why is w[3].grad ")
     assert page.get("query('.chosen').getAttribute('aria-label')").startswith("w[3], data ")

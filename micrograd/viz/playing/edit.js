@@ -260,9 +260,10 @@ function restart(leaves) {  // from the story's leaves, or from those of the sur
   show();
 }
 $("reset").addEventListener("click", () => restart(story.leaves));
-$("why").addEventListener("click", ({target}) => {  // the panel is written again: the focus stays
-  if (target.matches(".shake")) shake(chosen); else if (target.matches(".step")) descend(); else if (target.matches(".undo")) restart(story.leaves); else return;
-  $("why").querySelector(".step")?.focus();
+$("panels").addEventListener("click", ({target}) => {  // the panel is written again: the focus stays
+  const rest = resting();
+  if (target.matches(".shake")) shake(chosen); else if (target.matches(".step")) descend(); else if (target.matches(".undo")) restart(story.leaves); else if (target.matches(".whole")) { opened = true; show(); } else return;
+  (rest && resting() ? $("rest") : $("why")).querySelector(".step")?.focus();
 });
 
 // ---- a leaf under the pointer, and its keyboard

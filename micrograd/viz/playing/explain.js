@@ -131,13 +131,14 @@ function tellPart(card, wire, mine, state) {
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
 const learnt = wire => story.rules[wire.rule][2] ?? story.rules[wire.rule][0];  // the local derivative as one learns it
-function ruleOf(wire) {  // as a line of code; where one learns it in another form, the one that ran stands behind that
-  const [, ran, form] = story.rules[wire.rule], code = text => `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(text, names(wire.head))}`)}</code>`;
-  return form ? `${code(`g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}`)} <details><summary>as computed</summary>${code(ran)}</details>` : code(ran);
+function ruleOf(wire, k = 2) {  // as a line of code, as one learns it; with k = 1 the one that ran
+  const [, ran, form] = story.rules[wire.rule], text = k > 1 && form ? `g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}` : ran;
+  return `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(text, names(wire.head))}`)}</code>`;
 }
+const asComputed = wires => wires.some(wire => story.rules[wire.rule][2]) ? `<details><summary>as computed</summary>${wires.map(wire => ruleOf(wire, 1)).join(" ")}</details>` : "";
 function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
-  const rules = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3).map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
-  const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>` : "";
+  const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3), rules = ruled.map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
+  const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>${asComputed(ruled)}` : "";
   return whole && canNudge(card) ? tellBends(card) + said + tellNudge(card) : said;
 }
 function placed(node) {  // its name and, where it is not in this view, the scene that has it
@@ -151,9 +152,9 @@ function tellBends(card) {  // which leaves move the gradient of this one
 }
 function ranBackward(card, wires, state) {
   const g = isName(card.name) ? `<code>g = ${escaped(card.name)}.grad</code>` : `g, the gradient of <code>${escaped(code(card))}</code>`;
-  const lines = wires.filter(wire => wire.rule !== undefined).map(ruleOf);
+  const ruled = wires.filter(wire => wire.rule !== undefined), lines = ruled.map(wire => ruleOf(wire));
   const said = card.hand_written ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
-    : lines.length ? `<p>The rule that ran: ${lines.slice(0, 8).join(" ")}${lines.length > 8 ? " …" : ""} with ${g}</p>`
+    : lines.length ? `<p>The rule that ran: ${lines.slice(0, 8).join(" ")}${lines.length > 8 ? " …" : ""} with ${g}</p>${asComputed(ruled)}`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => canNudge(operand) && state.grads.get(operand.i)?.whole);
   return `${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
@@ -172,11 +173,13 @@ function tellEnd() {
   if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
   const here = strongest(scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined).map(card => [card.node, card.grad]));
   const leaves = here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))), [node, grad] = leaves[0] ?? [];
-  const most = leaves.length > 1 && grad ? `${placed(node)} moves ${told(rootName)} most: by about ${number(grad, "short")} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
+  const most = leaves.length > 1 && grad ? `${told(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
     : `${attention() ? grids(attention()) : ""}<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.map(text => `<span class="token">${text}</span>`).join(" ")}</p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
+  const stepped = moves.size && engine && !story.missing ? `<button type="button" class="step">Take a step${Number.isFinite(result()) ? `: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : "";
+  $("rest").innerHTML = `<b>${leaves.length > 1 && grad ? `${told(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : "Every gradient is known"}</b><span>Click a number: why?</span>${stepped}<span>${odd.length ? `<b class="bad">✗ nudged: ${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</b>` : tests.length ? `<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span><button type="button" class="whole">All of it</button>`;
   const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
     : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, verdict, story.missing ? "The forward pass is done." : "Every gradient is known."];

@@ -24,10 +24,16 @@ function survey() {  // where the lines and the cards of the scene are
       scene.ground.get(cell).push(point);
     }
   }
+  for (const wire of scene.wires) place(wire);
+}
+function place(wire) {  // the label of a line, or a longer one
+  const text = wire.pill && !scene.crowded && factor(wire), width = text && labelWidth(text, scene.small);
+  if (text && !(width <= wire.spot?.[2])) wire.spot = spotBeside(wire, width);
+  return text;
 }
 function costOf([x, y, width, height], wire) {  // of a label there
   let cost = x < -8 || y < -8 || x + width > scene.size[0] + 8 || y + height > scene.size[1] + 8 ? 200 : 0;
-  for (const other of scene.wires) if (other !== wire && other.spot && other.label.firstElementChild && covers([x, y, width, height], other.spot)) cost += FULL.label;
+  for (const other of scene.wires) if (other !== wire && other.spot && covers([x, y, width, height], other.spot)) cost += FULL.label;
   for (const {box: [left, top, wide, tall], badge = 0} of scene.cards) {
     if (covers([x, y - 1, width, height + 2], [left, top, wide, tall]) || covers([x, y - 1, width, height + 2], [left - badge / 2, top + tall / 2 - 16, badge, 32])) cost += FULL.card;
   }
@@ -85,12 +91,11 @@ function showPill(wire, kind, lines) {  // what travels along a line
   if (wire.pill && lines) wire.at = drawBox(wire.pill, lines, wire.label);
 }
 function showFactor(wire, kind) {  // what a line multiplies by
-  const text = wire.pill && factor(wire), width = text && labelWidth(text, scene.small);
+  const text = place(wire);
   wire.label.replaceChildren();
   wire.label.removeAttribute("transform");
   wire.label.setAttribute("class", `pill beside ${kind}`);
   if (!text) return;
-  if (!wire.spot || width > wire.spot[2]) wire.spot = spotBeside(wire, width);
   wire.at = [...wire.spot];
   el("text", {x: wire.at[0] + wire.at[2] / 2, y: wire.at[1] + HIGH - 2.5}, wire.label, text);
 }

@@ -131,9 +131,9 @@ function draw() {
   $("graph").classList.toggle("tight", !!scene.small);
   for (const wire of scene.wires) drawWire(wire, parts[0], parts[3]);
   for (const card of scene.cards) drawCard(card, parts[2]);
-  survey();
   pointed = null;
   if (moved()) refresh();
+  survey();
 }
 function curve(route) {
   return route.map(([x, y], k) => {
@@ -256,6 +256,7 @@ function pathsFrom(card) {
 
 // ---- showing a step
 function show(moving = false) {
+  if ($("panels").classList.contains("rest") !== resting()) { $("panels").classList.toggle("rest"); fit(); }
   measure();
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
   const paths = chosen ? pathsFrom(chosen) : null, pending = pendingAt(step), travels = moving && !pending.length && !calm.matches && pulse(now, current);
@@ -415,6 +416,7 @@ function drawTrack() {
 // ---- navigation
 function go(to, moving = false) {
   shaken = swing = null;
+  opened = false;
   step = Math.max(0, Math.min(scene.steps.length - 1, to));
   show(moving);
 }
@@ -514,6 +516,7 @@ function by(count) {
   if (count > 0) chosen = null;
   if (count === 1 && atEnd()) go(0);  // forward from the last step begins again, as Play does
   else go(step + count, count > 0);
+  if (Math.abs(count) > 1) { Object.assign(view, {free: false, ended: count > 0}); stand(); }
   if (pendingAt(step).length && !phone()) $("why").querySelector("input").focus();
 }
 const SPEEDS = [1, 2, 4, .5];
