@@ -204,21 +204,21 @@ const points = lines.flatMap(line => {
   const long = line.getTotalLength();
   return Array.from({length: 201}, (_, k) => line.getPointAtLength(long * k / 200));
 });
-return [...inner.querySelectorAll('.pill rect')].map(rect => {
-  const middle = (at, size) => +rect.getAttribute(at) + rect.getAttribute(size) / 2;
-  return Math.min(...points.map(at => Math.hypot(at.x - middle('x', 'width'), at.y - middle('y', 'height'))));
+return [...inner.querySelectorAll('.pill text')].map(text => {
+  const {x, y, width, height} = text.getBBox(), off = (at, from, size) => Math.max(from - at, at - from - size, 0);
+  return Math.min(...points.map(at => Math.hypot(off(at.x, x, width), off(at.y, y, height))));
 });
 """
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
-def test_pills_lie_on_their_lines_in_a_graph_that_opens_in_any_window(page, trained, size):
+def test_labels_stand_beside_their_lines_in_a_graph_that_opens_in_any_window(page, trained, size):
     page.open(trained[0].page().html, *size)
     click(page, ".mark[data-n]", 3)
-    page.wait(f"{INNER}?.querySelectorAll('.pill rect').length")
+    page.wait(f"{INNER}?.querySelectorAll('.pill text').length")
     apart = page.run(APART)
     assert apart
-    assert max(apart) < 11, "half of the height of a pill: its line runs under it"
+    assert max(apart) < 8
 
 
 # ------------------------------------------------------------------------------------------------ on the network

@@ -44,7 +44,7 @@ def test_textbook_says_the_derivative_that_the_rule_computes(op):
     for point in op.points(50):
         node = op.call(*[Value(x) for x in point])
         wanted = dict(node._row.send(node, 1.0))
-        for operand, text in zip(node._prev, TEXTBOOK[node._op], strict=True):
+        for operand, text in zip(node._prev, TEXTBOOK[node._op].split("; "), strict=True):
             if operand in wanted:  # a constant gets nothing
                 assert computed(text, node) == pytest.approx(wanted[operand], rel=1e-9, abs=1e-12)
 
@@ -53,7 +53,7 @@ def test_textbook_has_only_ops_that_exist_and_no_form_that_the_rule_has_too():
     nodes = {node._op: node for op in LEARNT for node in [op.call(*[Value(x) for x in op.points(1)[0]])]}
     assert nodes.keys() == TEXTBOOK.keys()
     for op, node in nodes.items():
-        assert [*TEXTBOOK[op]] != [text.local for text in texts(node)]
+        assert TEXTBOOK[op].split("; ") != [text.local for text in texts(node)]
 
 
 @pytest.mark.parametrize("name", sorted(ops.TABLE))

@@ -6,9 +6,10 @@ known about it. Text widths are estimated, on the wide side, since no font can b
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from math import ceil, hypot
 from typing import Any
 
 from ..page import sheet
@@ -219,6 +220,15 @@ def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
         handles = [] if x0 == x1 or y0 == y1 else [(middle, y0), (middle, y1)]
         path.append(("C" if handles else "L") + _path(*handles, (x1, y1), down=down))
     return "".join(path)
+
+
+def along(route: Sequence[Point]) -> Iterator[Point]:
+    """Points of the path of a route, some 6 pixels apart."""
+    for (x0, y0), (x1, y1) in pairwise(route):
+        many = ceil(hypot(x1 - x0, y1 - y0) / 6)
+        for t in (k / many for k in range(many + 1)):
+            across, down = (t, t) if y0 == y1 else (1.5 * t * (1 - t) + t**3, 3 * t**2 - 2 * t**3)
+            yield x0 + (x1 - x0) * across, y0 + (y1 - y0) * down
 
 
 def arrowhead(route: list[Point], down: bool = False) -> str:

@@ -5,6 +5,7 @@ heat            arrays and weights as small grids of letters
 views           the graph as scenes, plain data; a box can open another  (reads nodes)
 recompute       a graph as data: the page computes it again, nudges it   (reads nodes)
 textbook        derivatives as one learns them, where a rule is written otherwise
+labels          where the numbers of lines stand in a film: beside them
 placement       coordinates of the cards, wires and numbers of a scene
 player_page     `player`: all steps, as a page: player.html, .css, and its script, in this order:
                 tools.js (the menu), player.js (story, scenes, steps), labels.js (what stands at a line), explain.js

@@ -75,7 +75,7 @@ class Player(Page):
             return super().save(path)
         if not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be above 0")
-        save_film(Timeline(self.scene, placed(self.scene)).pictures(), target, seconds, hold=2 * seconds)
+        save_film(Timeline(self.scene, placed(self.scene, film=True)).pictures(), target, seconds, hold=2 * seconds)
         return target
 
     def story(self) -> dict[str, Any]:

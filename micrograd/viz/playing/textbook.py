@@ -5,27 +5,21 @@ ran.
 """
 
 TEXTBOOK = {  # of an op by its sign, for each operand
-    "tanh": ("1 - {out}**2",),
-    "sigmoid": ("{out} * (1 - {out})",),
-    "**": ("{1} * {0}**({1} - 1)", "{out} * log({0})"),
-    "/": ("1 / {1}", "-{0} / {1}**2"),
-    "%": ("1", "-floor({0} / {1})"),
-    "reciprocal": ("-1 / {0}**2",),
-    "exp2": ("{out} * log(2)",),
-    "log2": ("1 / ({0} * log(2))",),
-    "log10": ("1 / ({0} * log(10))",),
-    "expm1": ("{out} + 1",),
-    "tan": ("1 + {out}**2",),
-    "arcsin": ("1 / sqrt(1 - {0}**2)",),
-    "arccos": ("-1 / sqrt(1 - {0}**2)",),
-    "arctan": ("1 / (1 + {0}**2)",),
-    "arcsinh": ("1 / sqrt({0}**2 + 1)",),
-    "arccosh": ("1 / sqrt({0}**2 - 1)",),
-    "arctanh": ("1 / (1 - {0}**2)",),
-    "hypot": ("{0} / {out}", "{1} / {out}"),
-    "arctan2": ("{1} / ({0}**2 + {1}**2)", "-{0} / ({0}**2 + {1}**2)"),
-    "maximum": ("1 if {0} > {1} else 0", "1 if {1} > {0} else 0"),
-    "minimum": ("1 if {0} < {1} else 0", "1 if {1} < {0} else 0"),
+    "tanh": "1 - {out}**2",
+    "sigmoid": "{out} * (1 - {out})",
+    "**": "{1} * {0}**({1} - 1); {out} * log({0})",
+    "/": "1 / {1}; -{0} / {1}**2",
+    "reciprocal": "-1 / {0}**2",
+    "expm1": "{out} + 1",
+    "tan": "1 + {out}**2",
+    "arcsin": "1 / sqrt(1 - {0}**2)",
+    "arccos": "-1 / sqrt(1 - {0}**2)",
+    "arctan": "1 / (1 + {0}**2)",
+    "arctanh": "1 / (1 - {0}**2)",
+    "hypot": "{0} / {out}; {1} / {out}",
+    "arctan2": "{1} / ({0}**2 + {1}**2); -{0} / ({0}**2 + {1}**2)",
+    "maximum": "1 if {0} > {1} else 0; 1 if {1} > {0} else 0",
+    "minimum": "1 if {0} < {1} else 0; 1 if {1} < {0} else 0",
 }
 
 
@@ -35,4 +29,4 @@ def textbook(op: str, place: int) -> str:
     >>> textbook("tanh", 0), textbook("*", 0)
     ('1 - {out}**2', '')
     """
-    return TEXTBOOK[op][place] if op in TEXTBOOK else ""
+    return TEXTBOOK[op].split("; ")[place] if op in TEXTBOOK else ""

@@ -49,23 +49,30 @@ class Card(Box):
     released: bool = False
     hooked: bool = False  # a hook replaced its gradient
 
-    def face(self, uses: Sequence["Wire"] = ()) -> Face:
+    def face(self, uses: Sequence["Wire"] = (), small: bool = False) -> Face:
         """What is on the card, whose numbers change from step to step; `uses` are the wires that leave it."""
         rest = face(self, shape=self.shape)
         title = rest.title if self.opens == LEADS_NOWHERE else f"\u25b8 {rest.title}"
         counted = self.kind == "stretch" and self.data is not None and self.times == 1 and not self.shape
         aside = f"{self.nodes:,} nodes" if counted else rest.aside
         return replace(
-            rest, title=title, aside=aside, rows=self._rows(uses), heats=self.heats, uses=dots(len(uses)), tip=""
+            rest,
+            title=title,
+            aside=aside,
+            rows=self._rows(uses, "short" if small else "full"),
+            heats=self.heats,
+            uses=dots(len(uses)),
+            tip="",
+            small=small,
         )
 
-    def _rows(self, uses: Sequence["Wire"]) -> list[tuple[str, str, float]]:
+    def _rows(self, uses: Sequence["Wire"], format: str) -> list[tuple[str, str, float]]:
         """The rows below the title: the numbers, without their text, or the texts of a folded box."""
         if self.data is None:
             texts = [text for key, text in rows(self) if key != "grad"] if self.kind in FOLDED else []
             return [("", text, text_width(text, 12)) for text in texts]
         parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
-        shown = [value_text(x) for x in (self.data, self.grad, *parts, *accumulate(parts)) if x is not None]
+        shown = [value_text(x, format) for x in (self.data, self.grad, *parts, *accumulate(parts)) if x is not None]
         wide = number_width(max(shown, key=len), dots(len(uses)))  # that of the longest number at any step
         return [(key, "", wide) for key in (("data",) if self.kind == "constant" else ("data", "grad"))]
 
