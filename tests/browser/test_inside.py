@@ -88,7 +88,7 @@ def test_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(p
         model.layers[0].neurons[0].w[0].data = weight
         film.frame(1.0)
         wanted.append(hinge(model(POINTS[7].tolist()), int(SIDES[7])).data)
-    page.open(film.page().html)
+    page.open(film.page().html, fragment="frame=0")
     click(page, ".mark[data-n]", 7)
     page.wait(READY)
     wait_for(page, wanted[0])
@@ -99,7 +99,7 @@ def test_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(p
 
 
 def test_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_it(page, trained):
-    page.open(trained[0].page().html, width=390, height=800, dark=True)
+    page.open(trained[0].page().html, width=390, height=800, dark=True, fragment="frame=0")
     page.run("document.querySelector('#point').focus()")
     page.press("3", "Enter")
     page.wait(READY)
@@ -117,7 +117,7 @@ def test_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_it(
 
 def test_neuron_opens_its_own_graph_by_key_too(page, trained):
     film, model, weights = trained
-    page.open(film.page().html)
+    page.open(film.page().html, fragment="frame=0")
     click(page, ".network .unit", 2)
     page.wait(READY)
     assert "Layer 1, neuron 3, at point 1" in page.text("#inside")
@@ -254,7 +254,7 @@ def weight_gradients(model, weights, n):
 
 def test_lines_show_what_a_step_changes(page, trained):
     film, model, weights = trained
-    page.open(film.page().html, reduced_motion=True)
+    page.open(film.page().html, reduced_motion=True, fragment="frame=0")
     choose_lines(page, "changes")
     page.wait("document.querySelector('#largest').textContent")
     on_lines = {w for layer in model.layers for neuron in layer.neurons for w in neuron.w}

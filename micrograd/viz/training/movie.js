@@ -159,4 +159,4 @@ const inside = Inside(film.inside, film.closed, () => {  // with the gradients o
   drawLines(open);
 });
 setSpeed(0);
-show(asked() ?? Number(host?.dataset.frame ?? 0));
+show(asked() ?? Number(host?.dataset.frame ?? last));  // what was learnt; Play begins again
