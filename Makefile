@@ -53,7 +53,7 @@ pytest: .venv/.dev  ## tests, doctests, README; all but those of the built site
 sanitize: .venv/.dev  ## the programs in C under AddressSanitizer and UBSan; some minutes; needs gcc
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 		MICROGRAD_CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \
-		$(BIN)/python -m pytest -p no:nbmake -n 0 -m in_c tests/compiler
+		$(BIN)/python -m pytest -p no:nbmake -n 0 -m in_c tests/compiler tests/backends
 
 test-site: .venv/.dev  ## build the site, and use it in Chromium: a minute or two; needs Node
 	$(BIN)/python -m pytest -p no:nbmake $(SITE)

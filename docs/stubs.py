@@ -14,9 +14,10 @@ from types import ModuleType
 import micrograd
 import micrograd.nn
 import micrograd.viz
-from micrograd.engine import value
+from micrograd.engine import node, value
+from micrograd.engine.node import SLOTS, Node
 from micrograd.engine.rows import Row
-from micrograd.engine.value import SLOTS, Node, Value
+from micrograd.engine.value import Value
 from micrograd.scalars import ops
 from micrograd.scalars.methods import OPERATORS, SIGNS, Elementwise
 from micrograd.tensor import Tensor, functions
@@ -38,17 +39,28 @@ from collections.abc import Callable
 from typing import Any
 from ..engine.rows import Row
 '''
-VALUE = '''"""Written by docs/stubs.py: Node and Value with all that is attached to them."""
+NODE = '''"""Written by docs/stubs.py: Node with all that is added to it."""
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 from ..scalars.grad_fn import GradFn
 from ..scalars.hooks import RemovableHandle
-from ..scalars.methods import Elementwise
 from .rows import Row
 
 SLOTS: tuple[str, ...]
+OPERATORS: tuple[str, ...]
+NOTHING: Node
+MANY: Node
 '''
-OF_A_KIND = ("_apply", "_constant", "_seed", "_used", "_plain", "_fit", "_plus")  # the methods that a kind of Node has
+VALUE = '''"""Written by docs/stubs.py: Value with all that is added to it."""
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+from ..scalars.methods import Elementwise
+from .node import Node as Node, fill_slots as fill_slots
+from .recording import method_of as method_of, number as number, operator_of as operator_of
+from .rows import Row
+
+'''
+OF_A_KIND = ("_apply", "_constant", "_seed", "_used", "_fit", "_plus")  # the methods that a kind of Node has
 NAMES = '''"""Written by docs/stubs.py."""
 from collections.abc import Sequence
 from typing import Any
@@ -74,7 +86,8 @@ def stubs() -> dict[Path, str]:
         PACKAGE / "scalars" / "methods.pyi": _formatted(methods),
         PACKAGE / "engine" / "ops.pyi": _formatted([TABLE, *_table(value.ops)]),
         PACKAGE / "scalars" / "ops.pyi": _formatted([TABLE, *_table(ops)]),
-        PACKAGE / "engine" / "value.pyi": _formatted([VALUE, *_values()]),
+        PACKAGE / "engine" / "node.pyi": _formatted([NODE, *_class(Node, "", set()), *_functions(node)]),
+        PACKAGE / "engine" / "value.pyi": _formatted([VALUE, *_value(), *_functions(value)]),
         PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
         **{PACKAGE / name / "__init__.pyi": _formatted(_face(f"micrograd.{name}")) for name in ("nn", "viz")},
     }
@@ -97,29 +110,37 @@ def _table(module: ModuleType) -> Iterator[str]:
             yield from _declared(name, x, inspect.signature(x).return_annotation)
 
 
-def _values() -> Iterator[str]:
-    """The classes of the engine, and its functions."""
+def _value() -> Iterator[str]:
+    """Value."""
     operators = {f"__{r}{name}__" for name in (*OPERATORS, *SIGNS) for r in ("", "r")}
     attached = {*vars(Elementwise), *ops.PUBLIC, *operators, "__lt__", "__le__", "__gt__", "__ge__"}
-    for cls, bases, skipped in ((Node, "", set()), (Value, "(Node, Elementwise)", attached)):
-        yield f"class {cls.__name__}{bases}:"
-        yield from (f"    {name}: Any" for name in (*SLOTS, "grad", "data") if cls is Node)
-        yield from (f"    {name}: Callable[..., Any]" for name in OF_A_KIND if cls is Node)
-        for name, member in [*vars(cls).items()]:
-            if name in skipped or name in (*SLOTS, "grad"):  # a first trace makes `grad` a property
-                continue
-            if isinstance(member, property) and (read := inspect.signature(member.fget)):
-                kind = "Any" if read.return_annotation in (read.empty, "Self") else read.return_annotation
-                yield from ("    @property", f"    def {name}(self) -> {kind}: ...")
-                yield from [f"    @{name}.setter", f"    def {name}(self, x: Any) -> None: ..."] * bool(member.fset)
-            elif inspect.isfunction(member):
-                returned = inspect.signature(member).return_annotation
-                returned = "None" if name == "__init__" else "Any" if returned is inspect.Signature.empty else returned
-                yield from (f"    {line}" for line in _declared(name, member, returned))
-            elif name in cls.__annotations__ or name in ("_made_by", "_hooks", "_made_at"):
-                yield f"    {name}: Any"
-    for name, function in vars(value).items():
-        if inspect.isroutine(function) and function.__module__ == value.__name__ and not name.startswith("_"):
+    yield from _class(Value, "(Node, Elementwise)", attached)
+
+
+def _class(cls: type, bases: str, skipped: set[str]) -> Iterator[str]:
+    """A class of the engine with what is added to it."""
+    yield f"class {cls.__name__}{bases}:"
+    yield from (f"    {name}: Any" for name in (*SLOTS, "grad", "data", "_prev", "_backward") if cls is Node)
+    yield from (f"    {name}: Callable[..., Any]" for name in OF_A_KIND if cls is Node)
+    for name, member in [*vars(cls).items()]:
+        if name in skipped or name in (*SLOTS, "grad"):  # a first trace makes `grad` a property
+            continue
+        if isinstance(member, property) and (read := inspect.signature(member.fget)):
+            kind = "Any" if read.return_annotation in (read.empty, "Self") else read.return_annotation
+            yield from ("    @property", f"    def {name}(self) -> {kind}: ...")
+            yield from [f"    @{name}.setter", f"    def {name}(self, x: Any) -> None: ..."] * bool(member.fset)
+        elif inspect.isfunction(member):
+            returned = inspect.signature(member).return_annotation
+            returned = "None" if name == "__init__" else "Any" if returned is inspect.Signature.empty else returned
+            yield from (f"    {line}" for line in _declared(name, member, returned))
+        elif name in cls.__annotations__ or name in ("_made_by", "_hooks", "_made_at"):
+            yield f"    {name}: Any"
+
+
+def _functions(module: ModuleType) -> Iterator[str]:
+    """The functions that a module defines."""
+    for name, function in vars(module).items():
+        if inspect.isroutine(function) and function.__module__ == module.__name__ and not name.startswith("_"):
             yield from _declared(name, function, inspect.signature(function).return_annotation)
 
 
@@ -137,7 +158,13 @@ def _declared(name: str, function: Callable, returned: str) -> list[str]:
 
 def _parameter(p: inspect.Parameter) -> str:
     annotation = "" if p.name == "self" else ": Any" if p.annotation is p.empty else f": {p.annotation}"
-    default = "" if p.default is p.empty else " = ..." if callable(p.default) else f" = {p.default!r}"
+    default = (
+        ""
+        if p.default is p.empty
+        else " = ..."
+        if callable(p.default) or isinstance(p.default, Node)
+        else f" = {p.default!r}"
+    )
     stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
     return f"{stars}{p.name}{annotation}{default}"
 

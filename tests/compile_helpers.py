@@ -17,14 +17,20 @@ import pytest
 import micrograd
 from micrograd import Tensor, Value, grad
 from micrograd.common import trees
-from micrograd.compiler.backends.libraries import find_compiler
+
+find_compiler: Any = bool  # it finds nothing where the folder of back ends was taken away
+if HAS_BACKENDS := find_spec("micrograd.backends") is not None:
+    from micrograd.backends.libraries import find_compiler
 
 IN_C = pytest.mark.in_c, pytest.mark.skipif(not find_compiler(), reason="no C compiler: apt install gcc")
+NEEDS_BACKENDS = pytest.mark.skipif(not HAS_BACKENDS, reason="the folder micrograd/backends was taken away")
 C = pytest.param("c", marks=IN_C)
 JAVASCRIPT = pytest.param(
-    "javascript", marks=pytest.mark.skipif(not which("node"), reason="no Node: apt install nodejs")
+    "javascript", marks=pytest.mark.skipif(not (HAS_BACKENDS and which("node")), reason="no Node: apt install nodejs")
 )
-NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
+NO_JAX = pytest.mark.skipif(
+    not (HAS_BACKENDS and find_spec("jax")), reason="JAX is not installed: pip install -e '.[jax]'"
+)
 JAX = pytest.param("jax", marks=NO_JAX)
 LOOPED = [C, JAVASCRIPT]  # what programs are written in as loops
 BACKENDS = ["python", "numpy", C]  # of numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -104,6 +105,55 @@ def programs(draw: st.DrawFn, kind: type) -> Program:
 
 def node(kind: type, a: np.ndarray, requires_grad: bool = True) -> Any:
     return kind(float(a) if kind is Value else a, requires_grad=requires_grad)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Programs of integers, at the borders of their dtypes
+
+DTYPES = ["?", *(f"{order}{kind}{n}" for order in "<>" for kind in "iu" for n in (1, 2, 4, 8))]
+BORDERS = [0, 1, 2, 3, 7, 100, 2**7, 2**8, 2**15, 2**16, 2**31, 2**32, 2**62, 2**63]
+BORDERS = [n + step for n in BORDERS for step in (-1, 0)] + [-n for n in BORDERS]
+OF_INTEGERS = [np.add, np.subtract, np.multiply, np.floor_divide, np.remainder, np.maximum, np.minimum, np.less]
+OF_INTEGERS += [np.greater_equal, np.equal, np.not_equal, np.negative, np.absolute, np.sign]
+OF_INTEGERS += [lambda a: a.sum(0), lambda a: a.cumsum(1), lambda a: a.max(1), lambda a: a**3, lambda a: a @ a.T]
+OF_INTEGERS += [lambda a: a.clip(None, 5), lambda a: a.sort(0) if isinstance(a, Tensor) else np.sort(a, 0)]
+
+
+class Integers(NamedTuple):
+    """The same of integers: it returns all that is computed."""
+
+    steps: list[tuple[Any, list[int]]]
+    leaves: list[np.ndarray]
+
+    def __call__(self, *xs: Any) -> list[Any]:
+        made = list(xs)
+        for op, places in self.steps:
+            made.append(op(*(made[p] for p in places)))
+        return made[len(xs) :]
+
+
+@st.composite
+def integers(draw: st.DrawFn, most: float = math.inf) -> Integers:
+    """A program of integers of any dtypes and byte orders; steps with numbers beyond `most` are left out."""
+    leaves = [borders(draw, draw(st.sampled_from(DTYPES)), most) for _ in range(3)]
+    program, made = Integers([], leaves), list(leaves)
+    for op, *places in draw(st.lists(st.tuples(st.sampled_from(OF_INTEGERS), place, place), min_size=1, max_size=12)):
+        places = [p % len(made) for p in places[: getattr(op, "nin", 1)]]
+        try:
+            out = np.asarray(op(*(made[p] for p in places)))
+        except (TypeError, ValueError):
+            continue
+        if out.dtype.kind in "iub" and out.shape == (2, 3) and abs(out.astype(float)).max() <= most:
+            made.append(out)
+            program.steps.append((op, places))
+    assume(program.steps)
+    return program
+
+
+def borders(draw: st.DrawFn, dtype: str, most: float) -> np.ndarray:
+    low, high = (0, 1) if dtype == "?" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    numbers = [n for n in BORDERS if low <= n <= high and abs(n) <= most]
+    return np.array(draw(st.lists(st.sampled_from(numbers), min_size=6, max_size=6)), dtype).reshape(2, 3)
 
 
 def doubled(kind: type, name: str) -> Program:

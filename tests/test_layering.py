@@ -17,15 +17,16 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # and so are line breaks). A budget leaves about 5 % of room for the next line, and is met by a better idea.
 GROUND = {"engine", "scalars", "common"}
 ROOMS: dict[str, tuple[set[str], int]] = {
-    "engine": (set(), 5_350),
+    "engine": (set(), 7_700),
     "common": (set(), 1_050),
-    "scalars": ({"engine", "common"}, 9_900),
+    "scalars": ({"engine", "common"}, 8_500),
     "tensor": (GROUND, 21_350),
     "autograd": (GROUND | {"tensor"}, 7_800),
     "functional": (GROUND | {"tensor"}, 3_700),
     "optim": (GROUND | {"tensor"}, 3_900),
     "nn": (GROUND | {"tensor", "functional"}, 9_400),
-    "compiler": (GROUND | {"tensor", "autograd", "nn", "optim"}, 72_850),
+    "compiler": (GROUND | {"tensor", "autograd", "nn", "optim"}, 49_100),
+    "backends": ({"compiler"}, 23_750),
     "viz": (GROUND, 6_050),  # what its three rooms share
     "viz.drawing": (GROUND | {"viz"}, 16_800),
     "viz.playing": (GROUND | {"viz", "viz.drawing"}, 19_650),
@@ -54,7 +55,7 @@ FLOORS: list[tuple[str, str, set[str], str]] = [
     (
         "everything",
         "micrograd/__init__.py",
-        {"compiler", "viz", "viz.drawing", "viz.playing", "viz.training", "command"},
+        {"compiler", "backends", "viz", "viz.drawing", "viz.playing", "viz.training", "command"},
         "`compile`, pictures, the command line",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Run tests/test_hunt.py with one seed after the other, until something fails or the time is up.
+"""Run the tests that draw what they try with one seed after the other, until something fails or the time is up.
 
 python tools/hunt.py 3600           # for an hour
 python tools/hunt.py 3600 17        # beginning with seed 17, the one that a failure named, say
@@ -13,13 +13,14 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-EXAMPLES = "300"  # of each test, with one seed
+TESTS = ["test_hunt.py", "test_failing_allocations.py"]
+MORE = {"HUNT_EXAMPLES": "300", "FAILING_ALLOCATIONS": "100"}  # of each test, with one seed
 
 
 def main(seconds: float = 600, first: int = 0) -> int:
     """The exit status of the first run that fails, else 0."""
     end = time.monotonic() + seconds
-    environment = {**os.environ, "HUNT_EXAMPLES": EXAMPLES, "CI": ""}  # in CI the examples are the same each time
+    environment = {**os.environ, **MORE, "CI": ""}  # in CI the examples are the same each time
     for seed in itertools.count(first):
         left = end - time.monotonic()
         if left <= 0:
@@ -27,9 +28,10 @@ def main(seconds: float = 600, first: int = 0) -> int:
             return 0
         print(f"seed {seed}, {left:.0f} s to go", flush=True)
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:nbmake", f"--hypothesis-seed={seed}"]
-        done = subprocess.run([*command, str(ROOT / "tests/test_hunt.py")], cwd=ROOT, env=environment)
+        command += [str(ROOT / "tests" / name) for name in TESTS]
+        done = subprocess.run(command, cwd=ROOT, env={**environment, "HUNT_SEED": str(seed)})
         if done.returncode:
-            print(f"found with seed {seed}; it is kept in .hypothesis/, and `pytest tests/test_hunt.py` tries it first")
+            print(f"found with seed {seed}; what hypothesis drew is kept in .hypothesis/, and pytest tries it first")
             return done.returncode
     return 0
 

@@ -5,6 +5,7 @@ from benchmarks.works import (
     compiled,
     compiled_gpt,
     compiled_sizes,
+    first_use,
     long_chain,
     memory,
     moons,
@@ -13,5 +14,16 @@ from benchmarks.works import (
     training,
 )
 
-MODULES = (moons, readme_graph, memory, long_chain, training, tensor_steps, compiled, compiled_gpt, compiled_sizes)
+MODULES = (
+    first_use,
+    moons,
+    readme_graph,
+    memory,
+    long_chain,
+    training,
+    tensor_steps,
+    compiled,
+    compiled_gpt,
+    compiled_sizes,
+)
 WORKS: dict[str, Work] = {module.WORK.name: module.WORK for module in MODULES}

@@ -1,7 +1,9 @@
 """`compile` beside what it compiles, beside what one would write by hand, and beside PyTorch and JAX.
 
 moons     forward and backward of the scalar network, every `p.data` read and every `p.grad` written
-step      the same with zero_grad and the update: a whole training step
+closed    the same, where the loss closes over the points and labels as lists, as in the classic's notebook
+by hand   that with the loop written by hand around it: zero_grad, loss, backward, and p.data -= lr * p.grad
+step      moons with zero_grad and the update by an optimizer: a whole training step
 update    that step in one call: `compile(loss, update=optimizer)`
 readme    the ten lines of the README: numbers in and out, and through `loss.backward()`
 tensors   the steps of `tensor_steps`, compiled
@@ -21,9 +23,17 @@ from benchmarks.works import moons, readme_graph, steps
 from benchmarks.works.tensor_steps import FLOAT32, SIZES
 
 RATE = 0.05
-CALLS = {"moons": 300, "step": 200, "update": 500, "readme": 20_000, "readme backward": 5_000}
+CALLS = {
+    "moons": 300,
+    "closed": 300,
+    "by hand": 100,
+    "step": 200,
+    "update": 500,
+    "readme": 20_000,
+    "readme backward": 5_000,
+}
 CALLS |= {size: calls for size, (_, _, calls) in SIZES.items()}
-FEWER = {"classic": {"moons": 1, "readme backward": 500}, "backend=python": {"moons": 5, "update": 5}}
+FEWER = {"classic": {"moons": 1, "by hand": 1, "readme backward": 500}, "backend=python": {"moons": 5, "update": 5}}
 # "auto" is Python for the README's graph, and NumPy for the rest; JAX takes no programs of plain numbers
 OTHER_BACKENDS = {
     "backend=python": ("moons", "update"),
@@ -46,15 +56,25 @@ def compiled(data: Any, backend: str = "auto") -> Functions:
     from micrograd.optim import SGD
 
     points, labels = np.array(data["points"]), np.array(data["labels"])
-    model, twin = moons.network(), moons.network()
+    model, twin, third, fourth = (moons.network() for _ in range(4))
     opt, update = (SGD(network.parameters(), lr=RATE) for network in (model, twin))
+
+    def over_lists(network: Any) -> Any:
+        return micrograd.compile(lambda: moons.loss_of(network, data["points"], data["labels"]), backend=backend)
+
     loss = micrograd.compile(lambda x, y: moons.loss_of(model, x, y), scalars=True, backend=backend)
     whole = micrograd.compile(lambda x, y: moons.loss_of(twin, x, y), scalars=True, update=update, backend=backend)
+    closed, trained = over_lists(third), over_lists(fourth)
     graph = micrograd.compile(readme_graph.expression, backend=backend)
     both = micrograd.value_and_grad(graph)
 
     def forward_and_backward() -> float:
         out = loss(points, labels)
+        out.backward()
+        return out.data
+
+    def forward_and_backward_of_lists() -> float:
+        out = closed()
         out.backward()
         return out.data
 
@@ -72,6 +92,8 @@ def compiled(data: Any, backend: str = "auto") -> Functions:
 
     return {
         "moons": forward_and_backward,
+        "closed": forward_and_backward_of_lists,
+        "by hand": lambda: by_hand(fourth, trained),
         "step": step,
         "update": lambda: whole(points, labels).data,
         "readme": lambda: both(-4.0, 2.0)[1][0],
@@ -80,9 +102,19 @@ def compiled(data: Any, backend: str = "auto") -> Functions:
     }
 
 
+def by_hand(model: Any, loss: Callable[[], Any]) -> float:
+    """A training step, word for word as the classic's notebook writes it."""
+    model.zero_grad()
+    out = loss()
+    out.backward()
+    for p in model.parameters():
+        p.data -= RATE * p.grad
+    return out.data
+
+
 def on(backend: str, data: Any) -> Functions:
     """The works that "auto" runs on another back end, on this one."""
-    from micrograd.compiler.backends import c
+    from micrograd.backends import c
 
     if backend == "backend=jax":
         steps.one_thread()
@@ -96,14 +128,21 @@ def classic(data: Any) -> Functions:
     """The same lines in the classic engine."""
     from micrograd.engine import Value
 
-    model = moons.network()
+    model, trained = moons.network(), moons.network()
+
+    def loss_of(network: Any) -> Any:
+        return moons.loss_of(network, [list(map(Value, row)) for row in data["points"]], data["labels"])
 
     def forward_and_backward() -> float:
-        out = moons.loss_of(model, [list(map(Value, row)) for row in data["points"]], data["labels"])
+        out = loss_of(model)
         out.backward()
         return out.data
 
-    return {"moons": forward_and_backward, "readme backward": lambda: readme_graph.graph(Value)[1].grad}
+    return {
+        "moons": forward_and_backward,
+        "by hand": lambda: by_hand(trained, lambda: loss_of(trained)),
+        "readme backward": lambda: readme_graph.graph(Value)[1].grad,
+    }
 
 
 def pythons(data: Any) -> Functions:
@@ -176,6 +215,8 @@ TENSORS = zip(SIZES, (Goal(3.5, 3.5), Goal(1.25, 1.25), Goal(0.92, 0.92)), (Goal
 LINES = [
     Line(MOONS, "classic", "moons", Goal(2500, 2500)),
     Line(MOONS, "numpy", "moons", at_most(2, 3)),
+    Line(f"{MOONS}, over lists that it closes over", "classic", "closed", Goal(2500, 2500), theirs="moons"),
+    Line(f"{STEP}, over such lists, the loop by hand", "classic", "by hand", Goal(2500, 2500)),
     Line(STEP, "torch", "step", Goal(1, 1)),
     *(Line(STEP, peer, "step") for peer in COMPILERS),
     *(Line(UPDATE, peer, "update", goal, theirs="step") for peer, goal in ONE_CALL.items()),

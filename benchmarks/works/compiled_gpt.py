@@ -149,7 +149,7 @@ def backend(name: str) -> Iterator[Turn]:
 
     import micrograd
     from micrograd import Value
-    from micrograd.compiler.backends import c
+    from micrograd.backends import c
     from micrograd.optim import Adam
 
     os.environ["MICROGRAD_CFLAGS"] = " ".join(c.FASTER)  # at once, and not after some calls

@@ -12,17 +12,19 @@ that it returns. (A write to an array that was taken before the op was recorded 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 import numpy as np
 
-from ..engine.modes import Mode, enable_grad, intercept, interceptor, is_grad_enabled, no_grad
+from ..engine.locks import holding
+from ..engine.modes import Intercepting, Interceptor, enable_grad, interceptor, is_grad_enabled, no_grad, on_change
+from ..engine.node import SLOTS
 from ..engine.rows import Row
-from ..engine.value import SLOTS, Value
+from ..engine.value import Value
 from ..engine.walk import lock
-from ..scalars.kinds import before_change, is_node, is_tracing, node_of
+from ..scalars.kinds import is_node, is_tracing, node_of
 from ..tensor.node import lifted, may_meet
 from ..tensor.tensor import Tensor
 
@@ -63,17 +65,26 @@ class LazyTensor(_Later, Tensor):
     __slots__ = ()
 
 
+class Deferring(Interceptor):
+    """Defers ops."""
+
+    def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
+        """Record what to compute instead of computing it; plain arrays among the operands are copied."""
+        return _defer(row, operands)
+
+
+DEFERRING = Deferring()
+
+
 def _defer(row: Row, operands: Sequence[Any]) -> Any:
-    """Record what to compute instead of computing it; plain arrays among the operands are copied."""
+    """A pending node."""
     operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
     kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
     if kind is LazyTensor:  # now, since the transform may be over when it is computed
         operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
     out: Any = object.__new__(kind)
     out._todo = row, operands, is_grad_enabled()
-    with lock:
-        for x in filter(is_node, operands):
-            _reads(out, x)
+    holding(lock, _reads, out, filter(is_node, operands))
     return out
 
 
@@ -81,10 +92,11 @@ def _defer(row: Row, operands: Sequence[Any]) -> Any:
 _readers: WeakKeyDictionary[Any, WeakValueDictionary[int, Any]] = WeakKeyDictionary()
 
 
-def _reads(pending: Any, x: Any) -> None:
-    """Note that a pending node reads x."""
-    place, key = (vars(x), "_readers") if isinstance(x, _Later) else (_readers, _memory(node_of(x)))
-    place.setdefault(key, WeakValueDictionary())[id(pending)] = pending
+def _reads(pending: Any, operands: Iterable[Any]) -> None:
+    """Note that a pending node reads these nodes."""
+    for x in operands:
+        place, key = (vars(x), "_readers") if isinstance(x, _Later) else (_readers, _memory(node_of(x)))
+        place.setdefault(key, WeakValueDictionary())[id(pending)] = pending
 
 
 def _memory(node: Any) -> Any:
@@ -92,23 +104,29 @@ def _memory(node: Any) -> Any:
 
 
 def _compute_readers(*nodes: Any) -> None:
-    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for."""
+    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for.
+
+    A node that is pending itself is computed first: its readers then stand where those of other nodes do.
+    """
     if _readers:
-        with lock:
-            for memory in map(_memory, nodes):
-                for reader in [*_readers.get(memory, {}).values()]:
-                    try:
-                        realize(reader)
-                    except Exception as error:
-                        reader._todo = _raise, (error,), True
-                _readers.pop(memory, None)
+        holding(lock, _compute_readers_of, map(_memory, map(realize, nodes)))
+
+
+def _compute_readers_of(memories: Iterable[Any]) -> None:
+    for memory in memories:
+        for reader in [*_readers.get(memory, {}).values()]:
+            try:
+                realize(reader)
+            except Exception as error:
+                reader._todo = _raise, (error,), True
+        _readers.pop(memory, None)
 
 
 def _raise(error: Exception) -> None:
     raise error
 
 
-before_change.append(_compute_readers)
+on_change.append(_compute_readers)
 
 
 def realize(node: Any) -> Any:
@@ -125,8 +143,13 @@ def realize(node: Any) -> Any:
     >>> realize(b)
     Value(data=6.0, grad=0)
     """
+    holding(lock, _realize, node)
+    return node
+
+
+def _realize(node: Any) -> None:
     path = [node]
-    with lock, _eager():
+    with _eager():
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
@@ -134,7 +157,6 @@ def realize(node: Any) -> Any:
                 path += needed
             else:
                 _compute(path.pop())
-    return node
 
 
 def _compute(node: Any) -> None:
@@ -148,17 +170,18 @@ def _compute(node: Any) -> None:
             node._view = made._view
             node._node.storage.share(node)
     for name in () if isinstance(made, Tensor) else SLOTS:
-        object.__setattr__(node, name, getattr(made, name))
+        if hasattr(made, name):  # a constant leaves some empty
+            object.__setattr__(node, name, getattr(made, name))
     readers = vars(node).pop("_readers", {})
     del node._todo
     node.__class__ = type(made)
     for reader in [*readers.values()]:
-        _reads(reader, node)
+        _reads(reader, [node])
     if (mark := vars(node).pop("_made_by", None)) and node_of(node)._row:  # a module's; see `nn.module`
         node_of(node)._made_by = (*mark[:-1], tuple(map(node_of, mark[-1])))
 
 
-class lazy(Mode):
+class lazy(Intercepting):
     """Context manager and decorator that defers computation until `.data` or `realize` asks for a number.
 
     Use it to build a graph whose results are perhaps not needed, or to look at a graph before it is computed.
@@ -176,11 +199,10 @@ class lazy(Mode):
     6.0
     """
 
-    variable = intercept
     value: Any = property(  # a trace computes nothing anyway
-        lambda self: interceptor() if is_tracing() else _defer, doc="The function that runs instead of each op."
+        lambda self: interceptor() if is_tracing() else DEFERRING, doc="The function that runs instead of each op."
     )
 
 
-class _eager(Mode):
-    variable, value = intercept, None
+class _eager(Intercepting):
+    value = None

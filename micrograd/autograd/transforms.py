@@ -36,6 +36,7 @@ from typing import Any
 
 from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import enable_grad, is_grad_enabled
+from ..engine.node import MANY
 from ..engine.rows import LEAF
 from ..engine.value import Value
 from ..scalars.kinds import differentiating, hidden, is_node, is_tracing, node_of, traced
@@ -109,7 +110,7 @@ class Call:
         """A context in which the inputs are leaves, which nested calls find; outside it they are copied constants."""
         with differentiating():
             for node in self.own_inputs:
-                node._row, node._a, node._x, node._y = LEAF, None, (), None
+                node._row, node._a, node._b, node._x, node._y = LEAF, MANY, (), None, None
             try:
                 yield
             finally:

@@ -25,18 +25,29 @@ NAMES = {
     "bool": "astype(bool)", "half": "astype(np.float16)", "dim": "ndim", "contiguous": "t * 1",
     "float": "astype(np.float32)", "double": "astype(np.float64)",
     "add_": "the operator +=", "sub_": "the operator -=", "mul_": "the operator *=", "div_": "the operator /=",
-    "tensor": "Tensor", "from_numpy": "Tensor", "is_cuda": _DEVICE,
+    "backwards": "backward", "tensor": "Tensor", "from_numpy": "Tensor", "is_cuda": _DEVICE,
 }  # fmt: skip
 NAMES = OF_MODULES | NAMES
 NAMES |= {name: f"micrograd.{name}" for name in ("dot", "outer", "matmul", "einsum", "split", "take_along_axis")}
-SYNONYMS = {"learning_rate": "lr", "rate": "lr", "act": "activation", "nonlinearity": "activation", "name": "label"}
+SYNONYMS = {
+    "learning_rate": "lr", "rate": "lr", "act": "activation", "nonlinearity": "activation", "name": "label",
+    "min": "low", "max": "high",
+}  # fmt: skip
 KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis", "unbiased": "ddof", "correction": "ddof"}
 
 
-def unknown(owner: str, name: str, names: dict[str, str] = NAMES) -> AttributeError:
-    """The error for a missing attribute, with the equivalent name if there is one."""
+def unknown(owner: str, name: str, names: dict[str, str] = NAMES, x: Any = None) -> AttributeError:
+    """The error for a missing attribute, of x, with the equivalent name if there is one, else with one that is like it.
+
+    It has the name alone, so that Python guesses no second one.
+    """
+    from difflib import get_close_matches  # not at the top: only mistakes need it
+
     hint = f": the word here is {names[name]}" if name in names else ""
-    return AttributeError(f"{owner} has no attribute {name!r}{hint}".replace("the word here is there is", "there is"))
+    if not hint and x is not None and name[0] != "_" and (meant := get_close_matches(name, dir(x), 1)):
+        hint = f": did you mean {meant[0]}?"
+    hint = hint.replace("the word here is there is", "there is")
+    return AttributeError(f"{owner} has no attribute {name!r}{hint}", name=name)
 
 
 def check(keywords: dict[str, Any], function: Callable | None = None, owner: str = "") -> None:

@@ -18,9 +18,10 @@ The files are listed in the order in which a function passes through them. Each 
 4.  Vectorize: from many numbers to few arrays, and to matrix products.
         vectorize    a folder: sums of products, slots of arrays, and levels of what is computed together
 5.  Compile: from the program to a function.
-        backends     each makes a function of it; `python` writes source
+        backends     how one is found, and `python`, which writes source; the folder `micrograd/backends` has others
 6.  Interface: what happens in a call.
         build        the five steps above, combined
+        data         what is constant, and not looked into
         stale        detect when a trace is stale
         offload      where numbers are between the steps of a training program
         program      runs what was built, and returns nodes

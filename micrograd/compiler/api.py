@@ -23,6 +23,7 @@ from weakref import WeakSet
 
 from ..autograd.transforms import Transformable
 from ..common.trees import leaves, tree_map
+from ..engine.locks import holding
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.value import Value
 from ..engine.walk import lock
@@ -36,7 +37,7 @@ from .build import Out, no_loss
 from .checked import Checked, checked_call, checked_step, way
 from .inputs import TEXT, untraced
 from .lowered import Lowered
-from .offload import AwayValue
+from .offload import AwayValue, may_be_used
 from .program import Program, program_for
 from .stale import same_objects
 from .traced_nodes import is_users
@@ -72,14 +73,12 @@ def compile(
 
     - Live values are read at each call. They are the numbers of the nodes that fn reaches, and the settings and state
       of an optimizer in `update=`.
-    - Watched properties lead to a new trace when they change. They are `requires_grad`, `training`, and what the
-      variables, defaults, attributes, methods and containers that the code reads through are bound to, with the length
-      of containers and the kind of what is in them.
-    - Constants stay until `f.retrace()`. They are numbers in containers and arrays, and what other libraries, the
-      clock, files and the environment say.
+    - Watched properties lead to a new trace when they change. They are `requires_grad`, `training`, what the names in
+      the code are bound to, and what is in the containers that the code reads through, except for numbers.
+    - Constant is everything else, until `f.retrace()`. Most often it is a number in a container or an array, what is in
+      a container of more than 100 numbers or texts, and what other libraries, the clock and files say.
     - Refused operations raise an error that names what and where. Such an operation reads or writes a number or a
-      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, starts a thread, or changes a
-      setting.
+      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, or changes a setting.
 
     Args:
         fn: function of numbers (which it sees as Values), arrays (as Tensors), nodes, and lists, tuples and dicts of
@@ -146,7 +145,7 @@ def kind(x: Any) -> Any:
     if x.__class__ is float or x.__class__ is int:
         return x.__class__
     if isinstance(x, np.ndarray):
-        return x.shape, x.dtype
+        return x.shape, x.dtype, x.__class__
     if isinstance(x, Value):
         return x.__class__ if is_users(x.__class__) else Value, x._row is not None
     if isinstance(x, Tensor):
@@ -305,7 +304,7 @@ class Compiled(Transformable):
             key = key, self._attributes_of(args)
         program = self._programs.get(key)
         if program is None or not program.is_current():
-            program = self._traced(key, args, named)
+            program = holding(self._lock, self._traced, key, args, named)
         else:
             self._hits += 1
         return program(args)
@@ -333,22 +332,21 @@ class Compiled(Transformable):
         return self.fn(*args, **named) if self.plain else untraced(self.fn, args, named, self.settings["scalars"])
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
-        with self._lock:
-            program = self._programs.pop(key, None)
-            if program is None or not program.is_current():
-                program = program_for(self, args, named)
-                self._misses += 1
-                if program.built.attributes > self._attributes:
-                    key = key[0] if self._attributes else key
-                    self._attributes |= program.built.attributes
-                    key = key, self._attributes_of(args)
-            self._programs[key] = self._last = program
-            of_floats = key == (float,) * len(args) and not self.settings["check"]
-            if of_floats and (quick := program.quick(Compiled.__call__)):
-                self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": quick})  # type: ignore[assignment]
-            if len(self._programs) > MOST:
-                del self._programs[next(iter(self._programs))]
-            return program
+        program = self._programs.pop(key, None)
+        if program is None or not program.is_current():
+            program = program_for(self, args, named)
+            self._misses += 1
+            if program.built.attributes > self._attributes:
+                key = key[0] if self._attributes else key
+                self._attributes |= program.built.attributes
+                key = key, self._attributes_of(args)
+        self._programs[key] = self._last = program
+        of_floats = key == (float,) * len(args) and not self.settings["check"]
+        if of_floats and (quick := program.quick(Compiled.__call__)):
+            self.__class__ = type("Compiled", (Compiled,), {"__slots__": (), "__call__": quick})  # type: ignore[assignment]
+        if len(self._programs) > MOST:
+            del self._programs[next(iter(self._programs))]
+        return program
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         """As a method: one compiled function for each object, found by this one and not by its name."""
@@ -387,11 +385,13 @@ class Compiled(Transformable):
 
         For a function in a class, this is done for the methods of all its objects.
         """
-        with self._lock:
-            self._programs.clear()
-            self.__class__ = class_for(self.settings)  # type: ignore[assignment]  # not a `quick` one, which is its own program
+        holding(self._lock, self._forget)
         for method in [*self._bound]:
             method.retrace()
+
+    def _forget(self) -> None:
+        self._programs.clear()
+        self.__class__ = class_for(self.settings)  # type: ignore[assignment]  # not a `quick` one, which is its own program
 
     def fresh(self) -> Compiled:
         """The same function, unchecked and without a program."""
@@ -419,32 +419,28 @@ class Compiled(Transformable):
 
         A program that was traced for another size of one axis, and is otherwise the same, makes that axis free.
         """
-        from .backends.onnx import to_bytes
-
         if self.settings["update"] is not None:
             raise TypeError(f"{self!r} updates parameters: an .onnx file holds a function compiled without update=")
         program = self._current()
         built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
         others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
-        return to_bytes(built.lowered, others, dtype or "float32", built.vector)
+        return backends.bundled("onnx").to_bytes(built.lowered, others, dtype or "float32", built.vector)
 
     def to_js(self) -> bytes:
         """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""
-        from .backends.javascript import Part, module
-
-        program = self._current()
+        javascript, program = backends.bundled("javascript"), self._current()
         if self.settings["update"] is not None and program.built.update is None:
             raise TypeError(f"{self!r} cannot be saved as a training step: its optimizer takes its own step in Python")
         built, names = program.built, dict(zip(program.built.names, self.names, strict=False))
         values, made = built.lowered.values, count()
         tree: Any = values
         if not built.as_text:
-            part = (lambda i: Part(values, i)) if built.vector else values.__getitem__
+            part = (lambda i: javascript.Part(values, i)) if built.vector else values.__getitem__
             tree = tree_map(lambda x: part(next(made)) if isinstance(x, Out) else x, built.tree)
         lowered = replace(built.lowered, gradients=None, by=())
-        with lock:
-            names = {name: name for name in built.names} | names
-            return module(lowered, program._read(), tree, names, built.labels, built.rules).encode()
+        names, held = {name: name for name in built.names} | names, program._read
+        text = holding(lock, lambda: javascript.module(lowered, held(), tree, names, built.labels, built.rules))
+        return text.encode()
 
     def _current(self) -> Program:
         """The program to be saved."""
@@ -465,14 +461,15 @@ class TrainingStep(Compiled):
     """A training step: the program updates the parameters too, by the optimizer's rule.
 
     Where it cannot (`reduce=`, an optimizer of a class that is not ours, parameters that share memory, hooks,
-    `detect_anomaly`), the optimizer takes its own step after the program of the loss and its gradients.
+    `detect_anomaly`), and on a free-threaded interpreter, the optimizer takes its own step after the program of the
+    loss and its gradients.
     """
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
         super().__init__(fn, origin, settings, plain)
         self.loss: Compiled = Compiled(fn, origin, {**settings, "update": None})
         self.optimizer: Any = settings["update"]
-        self.by_rule: bool = _has_rule(self.optimizer) and not settings["batch"]
+        self.by_rule: bool = _has_rule(self.optimizer) and not settings["batch"] and may_be_used()
         self._steps_separately = not self.by_rule
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -485,14 +482,17 @@ class TrainingStep(Compiled):
         if not self._steps_separately:
             checked = modes_on and way() == "checked"
             return checked_step(self, Compiled.__call__, args, named) if checked else super().__call__(*args, **named)
-        with self._lock:  # else the gradients of two threads would add up
-            loss = self.loss(*args, **named)
-            if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
-                raise no_loss()
-            self.optimizer.zero_grad()
-            loss.backward()
-            self.optimizer.step()
-            return loss.detach()
+        return holding(self._lock, self._step, args, named)  # else the gradients of two threads would add up
+
+    def _step(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The step, by the optimizer itself."""
+        loss = self.loss(*args, **named)
+        if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
+            raise no_loss()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
 
     def retrace(self) -> None:
         """Trace again at the next call, which reads the constants again."""

@@ -11,7 +11,7 @@ For an output of one element, the gradients are computed along with it (`fused`)
 program (`back`), which takes the incoming gradients (the seeds) and recomputes the forward half.
 
 >>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None, "devices": None}
->>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], False, settings)
+>>> built = Built(lambda x, y: x * y.tanh(), (Value(2.0), 0.5), {}, ["x", "y"], False, settings, [])
 >>> print(built.code.source.rstrip(), [read.place for read in built.places])
 def program(x, y):
     x = x._data
@@ -44,10 +44,9 @@ from .graph import rebuilt
 from .inputs import TEXT, Arguments
 from .lowered import Lowered, Read
 from .remains import without_remains
-from .stale import guards_from
 from .symbols import needed, symbols_in
 from .trace import Leaf, Trace, tracing
-from .trace_errors import generators_in, watch_threads, watched_gradients, without_draws
+from .trace_errors import generators_in, watched_gradients, without_draws
 from .traced_nodes import DETACH, data_of, is_traced
 from .vectorize import NormalForm, is_worthwhile, vectorized
 
@@ -97,21 +96,21 @@ class Built:
     by_identity: bool  # the function takes gradients with respect to nodes that are passed in
 
     def __init__(
-        self, fn: Any, args: tuple[Any, ...], named: dict[str, Any], names: list[str], plain: bool, settings: Any
+        self, fn: Any, args: Any, named: Any, names: list[str], plain: bool, settings: Any, reached: list[Any]
     ):
         self.update: Any = settings["update"]
         self.trained: list[Any] = [] if self.update is None else list(self.update.params)
+        self.plain = plain
         trace = Trace()
         try:
-            self._build(trace, fn, args, named, names, plain, settings)
+            self._build(trace, fn, args, named, names, settings, reached)
         finally:
             trace.end()
 
     def _build(
-        self, trace: Trace, fn: Any, args: Any, named: Any, names: list[str], plain: bool, settings: Any
+        self, trace: Trace, fn: Any, args: Any, named: Any, names: list[str], settings: Any, reached: list[Any]
     ) -> None:
         backend = settings["backend"]
-        watch_threads()
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
         if self.trained and given.differentiable:
             raise TypeError(
@@ -119,7 +118,6 @@ class Built:
                 f"{given.differentiable[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with watched_gradients(), tracing(trace), np.errstate(all="ignore"):  # zeros stand for the samples of a batch
-            reached = guards_from(fn, named).containers
             run = partial(without_remains, reached, partial(fn, *given.seen, **named))
             tree = tree_map(given.result, without_draws(run, generators_in(reached)))
             seen = set(trace.leaves)
@@ -127,7 +125,7 @@ class Built:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
                     trace.traced_node(p)
             self.by_identity = trace.by_identity
-            self.plain = plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
+            self.plain = self.plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))
             form = NormalForm(list(map(data_of, leaves(tree))), None if recorded else DETACH)
             self.vector = is_worthwhile(form, tree, given.samples, backend)
@@ -249,7 +247,7 @@ class Built:
         reads, updates = [Read("lr", "update", (0,))], []
         for i, (name, g) in enumerate(zip(program.by, program.gradients or (), strict=True)):
             symbol = inputs[name]
-            g = g if all(wanted) else np.where(wanted, g, 0.0)
+            g = g if all(wanted) else np.where(np.array(wanted), g, 0.0)
             array, state = (symbol.shape, symbol.dtype, symbol.named), {}
             for key, like in rule._remembers.items():  # an array like the parameter, or a count
                 state[key] = graph.input(f"s{i}_{key}", *(array if like or self.apart else ()))

@@ -49,7 +49,7 @@ class Graph:
 
     def input(self, name: str, shape: tuple[int, ...] | None = None, dtype: Any = None, order: Any = ()) -> Symbol:
         """A Symbol for an input; `order` is `BY_COLUMNS` for an array in Fortran order."""
-        return Symbol(self, "input", (name,), order, shape, dtype)
+        return Symbol(self, "input", (name,), order, shape, dtype and dtype.newbyteorder("="))
 
     def constant(self, array: np.ndarray) -> Symbol:
         """A Symbol for a known array; `rebuilt` replaces it by the array."""
@@ -71,7 +71,7 @@ class Graph:
                 return found
         numbers = all(map(_is_number, args))
         if not numbers and op in ELEMENTWISE:
-            args = thinned(op, args)
+            args = thinned(op, tuple([np.asarray(x) if x.__class__ is list else x for x in args]))
         rule = self.rules.get(op)
         simpler = None if rule is None else rule(self, *args, **dict(named)) if named else rule(self, *args)
         if simpler is not None:
@@ -126,7 +126,8 @@ class Graph:
         """A private copy of a constant array, made once."""
         if isinstance(x, np.ndarray):
             if id(x) not in self._arrays:
-                kept = x.copy() if any(x.strides) or not x.size else np.broadcast_to(x.flat[0], x.shape)
+                kept = x.astype(x.dtype.newbyteorder("="))
+                kept = kept if any(x.strides) or not x.size else np.broadcast_to(kept.flat[0], x.shape)
                 self._arrays[id(x)] = (x, kept)
                 self._arrays[id(kept)] = (kept, kept)
             return self._arrays[id(x)][1]

@@ -30,10 +30,11 @@ from .traced_nodes import data_of, traced_value
 _RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds", "lr", "update"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "at_once", "setitem", "setattr", "isub", "gate"}
-_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "kinds"}
-_WORDS |= {"hasattr", "map", "type"}
+_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "kinds_in"}
+_WORDS |= {"hasattr", "map", "type", "repr"}
 _WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *SPECIAL}
 TEXT = (bool, str, type(None))
+ARRAYS = (np.ndarray, np.memmap) if np else ()  # no other classes, which compute by their own rules
 
 
 def has_arrays(args: Any) -> bool:
@@ -78,6 +79,11 @@ class Arguments:
             return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
         if isinstance(x, TEXT):
             return x
+        if isinstance(x, np.ndarray) and (x.__class__ not in ARRAYS or x.dtype.kind not in "fiub"):
+            raise TypeError(
+                f"{at.place} is of class {type(x).__name__} and dtype {x.dtype}: a compiled function takes plain "
+                "arrays of real numbers, which np.asarray makes of other classes"
+            )
         if isinstance(x, np.ndarray) and self.batch:
             return self._sample(x, at)
         if isinstance(x, np.ndarray) and self.scalars:
@@ -118,7 +124,8 @@ class Arguments:
         trace = self.trace
         node = trace.tensor(at.name, like, wanted, x) if as_tensor else trace.value(at.name, wanted, x)
         kind = _kind(x, as_tensor)
-        self.reads.append(read := at._replace(kind=kind, dtype=self.dtype if kind == "array" else None))
+        dtype = x.dtype.newbyteorder("=") if isinstance(x, np.ndarray) else self.dtype
+        self.reads.append(read := at._replace(kind=kind, dtype=dtype if kind == "array" else None))
         if wanted:
             self.differentiable.append((read, node))
         return _marked(x, node)
@@ -145,7 +152,8 @@ def _kind(x: Any, as_tensor: bool) -> str:
     """How a number or an array is read from an argument (`lowered.KINDS`)."""
     if isinstance(x, (Value, Tensor)):
         return "value" if isinstance(x, Value) else "tensor"
-    if isinstance(x, np.ndarray) or (x.__class__ is float and not as_tensor):
+    is_plain = x.__class__ is np.ndarray and x.dtype.isnative
+    if is_plain or (x.__class__ is float and not as_tensor):
         return "as_is"
     return "array" if as_tensor else "number"
 

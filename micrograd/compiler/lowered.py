@@ -49,6 +49,7 @@ from operator import call
 from typing import Any, ClassVar, NamedTuple
 
 from ..common.trees import leaves
+from ..engine.locks import holding
 from ..scalars import floats
 from ..tensor.optional import library, np
 from .graph import rebuilt
@@ -58,8 +59,8 @@ from .symbols import BY_COLUMNS, VIEWS, Symbol, is_uniform, needed, symbols_in
 
 __all__ = [
     "BY_COLUMNS", "ELEMENTWISE", "KINDS", "OPSET", "SPECIAL", "VERSION", "VIEWS", "Lowered", "Read", "Symbol",
-    "at_once", "axes_of", "evaluate", "floats", "is_uniform", "leaves", "library", "needed", "np", "reader", "reading",
-    "rewritten", "sliced", "symbols_in", "vector",
+    "at_once", "axes_of", "evaluate", "floats", "holding", "is_uniform", "leaves", "library", "needed", "np", "reader",
+    "reading", "rewritten", "sliced", "symbols_in", "vector",
 ]  # fmt: skip
 
 VERSION = 1

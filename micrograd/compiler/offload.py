@@ -6,6 +6,9 @@ in a `Store`, and the nodes become `Away`: reading or writing one makes the stor
 is an ordinary node, until the next step fetches it. The dicts in `optimizer.state` do the same. A program that updates
 nothing fetches the numbers that it reads when some calls have found the same ones (`Numbers`).
 
+Other threads see a node before such a change or after it, because of the interpreter lock. On a free-threaded
+interpreter, which has none, all numbers stay in their nodes (`may_be_used`).
+
 >>> nodes = [Value(1.0), Value(2.0)]
 >>> store = Store(nodes)
 >>> store.fetch({}, {}, nodes)  # there are no states
@@ -17,20 +20,27 @@ False
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from ..engine.locks import holding
 from ..engine.rows import LEAF
 from ..engine.value import Node, Value
 from ..engine.walk import lock
-from ..optim.optimizers import State
+from ..optim.optimizers import State, States
 from ..tensor.optional import ArrayNode, np
 from .lowered import at_once
 
 _slot: Any = Node._data  # what `Away._data` hides
 PATIENCE = 16  # so many calls read the numbers for as long as it takes to fetch them and to bring them home
+
+
+def may_be_used() -> bool:
+    """True if no other thread can come between the calls of `at_once`: this interpreter has its lock."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Store:
@@ -103,7 +113,7 @@ class Store:
         """True if an optimizer still has these states. It is asked again only after somebody looked at them."""
         if state.__class__ is AwayStates and state.store is self:  # type: ignore[attr-defined]
             return True
-        if isinstance(state, State):  # before they are compared, lest another thread should change them in between
+        if isinstance(state, States):  # before they are compared, lest another thread should change them in between
             state.store = self
             object.__setattr__(state, "__class__", AwayStates)
         if [*dict.values(state)] == states:
@@ -175,12 +185,14 @@ class Numbers:
             return (held,)
         numbers = [x._data for x in self.nodes]
         self.alike, self.last = (self.alike + 1 if numbers == self.last else 0), numbers
-        if self.alike > PATIENCE:
-            with lock:
-                self.alike = 0
-                if all(map(_is_leaf, self.nodes)) and all(x.requires_grad for x in self.own):
-                    self.store.fetch({}, {}, self.nodes)
+        if self.alike > PATIENCE and may_be_used():
+            holding(lock, self._fetch)
         return (self.store.held.get("data", numbers),)
+
+    def _fetch(self) -> None:
+        self.alike = 0
+        if all(map(_is_leaf, self.nodes)) and all(x.requires_grad for x in self.own):
+            self.store.fetch({}, {}, self.nodes)
 
     def are_away(self) -> bool:
         """True if nobody has looked at one of the nodes since: the program's own are leaves, and not frozen."""
@@ -207,20 +219,23 @@ def _become(kind: type, them: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 def home(x: Any) -> Any:
     """x with its content; it was away."""
-    with lock:
-        if isinstance(x, AwayState):
-            x.store.bring_states()
-        elif isinstance(x, AwayStates):
-            object.__setattr__(x, "__class__", State)
-            del x.store
-        elif isinstance(x, Away):
-            try:
-                store = _slot.__get__(x)
-            except AttributeError:  # an op is making it, and read the class of an operand that a step just took away
-                object.__setattr__(x, "__class__", type(x).__mro__[2])
-            else:
-                store.bring_data()
+    holding(lock, _bring_home, x)
     return x
+
+
+def _bring_home(x: Any) -> None:
+    if isinstance(x, AwayState):
+        x.store.bring_states()
+    elif isinstance(x, AwayStates):
+        object.__setattr__(x, "__class__", States)
+        del x.store
+    elif isinstance(x, Away):
+        try:
+            store = _slot.__get__(x)
+        except AttributeError:  # an op is making it, and read the class of an operand that a step just took away
+            object.__setattr__(x, "__class__", type(x).__mro__[2])
+        else:
+            store.bring_data()
 
 
 def at_hand(node: Any) -> Any:
@@ -271,7 +286,7 @@ class AwayState(State):
     __slots__ = ()
 
 
-class AwayStates(State):
+class AwayStates(States):
     """The states of all parameters, which are in a store, and of which nobody has looked at one since."""
 
     __slots__ = ()

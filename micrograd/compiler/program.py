@@ -8,10 +8,10 @@ whose row belongs to the program:
 >>> square = compile(lambda x: x * x)
 >>> loss = square(x)
 
-`loss._x` are the nodes that it is differentiated by. `loss._y` describes the call: its gradients, or what is needed to
+`loss._b` are the nodes that it is differentiated by. `loss._x` describes the call: its gradients, or what is needed to
 compute them.
 
->>> loss._x == (x,), loss._y[0].grads
+>>> loss._b == (x,), loss._x[0].grads
 (True, [6.0])
 >>> loss.backward()  # the fast path: no walk, the gradients are added as they are
 >>> x.grad
@@ -31,13 +31,14 @@ from typing import Any
 from ..autograd.transforms import copied
 from ..common.collector import without_collector
 from ..common.trees import leaves, tree_map
-from ..engine.modes import interceptor, modes_on
+from ..engine.locks import holding
+from ..engine.modes import before_change, interceptor, modes_on, on_change
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
 from ..engine.walk import lock
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
-from ..scalars.kinds import before_change, changing, node_of
+from ..scalars.kinds import node_of
 from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
@@ -48,7 +49,7 @@ from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
 from .offload import Numbers, Store, at_hand, store_of
-from .stale import compile_guard, guard, same_objects
+from .stale import Guards, compile_guard, same_objects
 from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
@@ -61,7 +62,7 @@ _CHANGED = "create_graph=True: what a compiled call used was changed since; call
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
         self.fn: Any = owner.fn
         self.named = named
         self.built = built
@@ -73,8 +74,11 @@ class Program:
         else:
             self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.guard: tuple[str, dict[str, Any]] = guard(owner.origin, built.used, built.needed(), named, built.answers)
+        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.used, built.needed(), built.answers)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
+        if not self.current():  # the function itself changed what it reads, which happens once
+            self.guard = Guards(owner.origin, named).checks(built.used, built.needed(), built.answers)
+            self.current = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
@@ -171,8 +175,7 @@ class OnDevice(Program):
     """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        with lock:
-            return self._run(args)
+        return holding(lock, self._run, args)
 
 
 class TrainingProgram(OnDevice):
@@ -182,8 +185,8 @@ class TrainingProgram(OnDevice):
     `offload`, what their stores hold.
     """
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
-        super().__init__(owner, built, named)
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
+        super().__init__(owner, built, named, guards)
         self.update: Any = built.update
         self.trained: list[Any] = built.trained
         self.params: list[Any] = list(built.update.params)
@@ -206,15 +209,14 @@ class TrainingProgram(OnDevice):
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
         if store and self.built.remembered and not (store.states and store.has(self.update.state, self.states)):
-            with lock:
-                store.bring_states()  # other states: what is not identical was compared, and so brought home
+            holding(lock, store.bring_states)  # other states: what is not identical was compared, and so brought home
             if counts_differ(self.update, self.trained) > self.built.apart:
                 return False
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
 
     def _run(self, args: tuple[Any, ...]) -> Any:
-        if before_change:  # lazy mode is in use
-            changing(*map(node_of, self.trained))
+        if on_change:  # lazy mode is in use
+            before_change(*map(node_of, self.trained))
         for p in self.tensors:
             if p._node._store is not None:
                 p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
@@ -270,9 +272,11 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        built = Built(owner.fn, args, named, owner.names, owner.plain and not nodes, owner.settings)
+        guards = Guards(owner.origin, named)
+        plain = owner.plain and not nodes
+        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, guards.reached)
     made = TrainingProgram if built.update is not None else OnDevice if _is_resident(owner.settings) else Program
-    return made(owner, built, named)
+    return made(owner, built, named, guards)
 
 
 class ProgramCall:
@@ -299,7 +303,20 @@ class ProgramCall:
         """The gradients of the operands."""
         return self.found if self.found.__class__ is list else self.found.tolist()
 
-    def commit(self, before: list[Any]) -> None:
+    def commit(self) -> bool:
+        """Add the gradients to the operands' `.grad`, all or none; False if one of them is no plain leaf."""
+        before = self.program.gradients_before(self.operands)
+        if len(before) < len(self.operands):
+            return False
+        try:
+            self._add(before)
+        except BaseException:
+            for p, grad in zip(self.operands, before, strict=True):
+                p._gradient = grad
+            raise
+        return True
+
+    def _add(self, before: list[Any]) -> None:
         """Add the gradients to the operands' `.grad`, which held these numbers before."""
         twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
         total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
@@ -351,7 +368,8 @@ class ProgramCall:
         inputs = program._operands(*given)
         if self.grads:
             now = [0.0 if part is None else part for part in _partials(root, inputs)]
-            if not all(np.allclose(a, b, equal_nan=True) for a, b in zip(now, self.grads, strict=True)):
+            parts = zip(inputs, now, self.grads, strict=True)
+            if not all(np.allclose(a, b, equal_nan=True) for node, a, b in parts if node._row):  # else it is frozen now
                 raise RuntimeError(_CHANGED)
         return [*_partials(root, inputs, g, create_graph=True)]
 
@@ -367,12 +385,24 @@ class ProgramCall:
 def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: bool = False) -> list[Any]:
     """The gradients of an output with respect to inputs treated as independent, even if one was computed from another.
 
-    None for an input that the output does not depend on.
+    None for an input that the output does not depend on. Hooks of the inputs are left to the pass that asks.
     """
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    _, found = run_pass(roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+    seeds = seeded(roots, g, create_graph)
+    return holding(lock, _partials_without_hooks, roots, seeds, inputs, create_graph)  # no other pass misses the hooks
+
+
+def _partials_without_hooks(roots: Any, seeds: Any, inputs: Sequence[Any], create_graph: bool) -> list[Any]:
+    hooks = [(node, node._hooks) for node in inputs if node._hooks]
+    try:
+        for node, _ in hooks:
+            node._hooks = {}
+        _, found = run_pass(roots, seeds, create_graph, inputs, stop=True)
+    finally:
+        for node, those in hooks:
+            node._hooks = those
     return [found.get(node) for node in inputs]
 
 
@@ -418,9 +448,9 @@ class ProgramRow(Many):
     def __init__(self, name: str):
         super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
 
-    def run_compiled(self, node: Any) -> bool:
+    def whole_pass(self, node: Any) -> bool:
         """Do a whole pass without a walk, if all operands are plain leaves: add the call's gradients to `.grad`."""
-        call = node._y[0]
+        call = node._x[0]
         operands = call.operands
         if not call.program.built.fused or (modes_on and (is_anomaly_enabled() or interceptor())):
             return False
@@ -428,16 +458,8 @@ class ProgramRow(Many):
             return False
         if hooked and any(n._hooks for n in (node, *operands)):
             return False
-        with lock:
-            before = call.program.gradients_before(operands)
-            if len(before) < len(operands):
-                return False
-            try:
-                call.commit(before)
-            except BaseException:
-                for p, grad in zip(operands, before, strict=True):
-                    p._gradient = grad
-                raise
+        if not holding(lock, call.commit):
+            return False
         if node._is_number:
             node._gradient = 1.0
         else:

@@ -27,6 +27,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from ..common.undo import all_or_nothing
+from .data import data_in
 from .stale import SLOT
 from .trace_errors import REMAINS, frozen
 from .traced_nodes import is_traced
@@ -49,7 +50,8 @@ class Place(NamedTuple):
     def put_back(self) -> str:
         """Put back what was there in place of nodes of a trace; the name of the place, if there were any."""
         if isinstance(self.before, list):
-            if not any(_leads_to_a_node(x) for x in self.now()):
+            data = data_in(self.holder)
+            if not any(map(is_traced, data.nodes.values()) if data else map(_leads_to_a_node, self.now())):
                 return ""
             self.holder.clear()
             (self.holder.update if isinstance(self.holder, set) else self.holder.extend)(self.before)

@@ -112,7 +112,9 @@ def _negative(graph: Any, a: Any) -> Any:
 
 
 def _absolute(graph: Any, a: Any) -> Any:
-    """abs(-x) is abs(x), so that exp(-abs(x)) and exp(-abs(-x)) are computed once."""
+    """abs(-x) is abs(x), so that exp(-abs(x)) and exp(-abs(-x)) are computed once. (Unsigned integers have no sign.)"""
+    if not _fits(a):
+        return None
     if a.op == "negative":
         return abs(a.args[0])
     if a.op == "multiply" and a.args[0].__class__ in (float, int) and a.args[0] < 0:

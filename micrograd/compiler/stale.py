@@ -2,14 +2,18 @@
 
 A program reads nodes live, by object. Everything else that the function looked at is baked into the trace: the layers
 of a list, the name of an activation, a function that it calls. So each call first checks, by identity, what the
-function would find: in its closure, defaults and globals, in `self` and its class, and from there in attributes, lists,
-dicts and other functions.
+function would find: in its closure, defaults, globals and imports, in `self` and its class, and from there in
+attributes, lists, dicts and other functions.
 
 Only what the code names is checked, in the function and in those that it reaches, so that a list of losses next to the
 weights may grow. A name that is bound nowhere yet is checked too. Code that reads what it does not name (`getattr`,
 `vars`, `parameters()`) is assumed to read everything. A node that was used but cannot be reached this way is refused,
-since its replacement would not be detected. A number that a name is bound to is compared; in arrays and containers of
-numbers only what `kinds` says is. The code of installed packages is not followed.
+since its replacement would not be detected. A number that a name is bound to is compared. Of a container of numbers,
+only the keys and the classes of its items are, and of a long container of data the length (`data`). The code of
+installed packages is not followed.
+
+One walk finds all this before the trace, when it is not known which nodes will be used. So what holds nodes waits until
+`checks` is told. What the walk reaches is also what the function could change (`remains`), and draw from.
 
 The checks are one generated expression, `g0.cell_contents is g1 and g1.neurons is g2 and g3 == g4`, in which a list of
 Values is compared as a whole: Values are equal only to themselves.
@@ -17,7 +21,7 @@ Values is compared as a whole: Values are equal only to themselves.
 >>> def line(state):
 ...     return lambda x: state["w"] * x
 >>> state = {"w": Value(2.0)}
->>> current = compile_guard(*guard(line(state), [state["w"]]))
+>>> current = compile_guard(*Guards(line(state)).checks([state["w"]]))
 >>> current()
 True
 >>> state["w"] = Value(2.0)
@@ -28,81 +32,64 @@ False
 from __future__ import annotations
 
 import gc
-import random
+import importlib.util
+import operator
 import sys
 import types
-from array import array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dis import get_instructions
 from enum import Enum
-from functools import lru_cache, partial, partialmethod
+from functools import lru_cache, partial
 from itertools import chain
 from operator import is_
-from pathlib import Path
 from typing import Any
 
 from ..autograd.transforms import Transformable
 from ..common.trees import leaves
 from ..engine.value import Value
 from ..nn.module import Module
-from ..tensor.optional import Tensor, np
-from .offload import AwayValue
+from ..tensor.optional import np
+from .data import (
+    BUFFERS,
+    CONTAINERS,
+    LIKE_USERS,
+    LONG,
+    NODES,
+    NUMBERS,
+    STEPS,
+    VALUES,
+    VIEWS,
+    Data,
+    data_in,
+    is_long,
+    is_users,
+    kinds_in,
+)
 from .trace_errors import PACKAGE, UNWATCHED, frozen
 
-BUFFERS = (bytearray, memoryview, array)
-CONSTANTS = (int, float, complex, np.generic, np.ndarray, Value, Tensor, random.Random, np.random.Generator, *BUFFERS)
-OTHERS = (set, frozenset, deque, types.MappingProxyType, np.ndarray)  # containers compared as a whole
-CONTAINERS = (list, tuple, dict, set, frozenset, deque)
-LIBRARIES = {"numpy", *sys.stdlib_module_names} - {"argparse", "collections"}  # whose classes hold what users put in
+TEXT = (str, bytes, bool, type(None))
+DEPTH = 8  # of containers of numbers, which may hold themselves
+OTHERS = (set, frozenset, deque, np.ndarray)  # containers compared as a whole
 BY_NAME = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
-BY_NAME |= {"globals", "locals", "setattr", "methodcaller"}
+BY_NAME |= {"globals", "__globals__", "locals", "setattr", "methodcaller"}
+IMPORTERS = {"import_module", "__import__", "modules"}
+ANY_GLOBAL = {"globals", "eval", "exec"}
+LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 MAY_LACK = BY_NAME | {"AttributeError"}  # code with these names may read an attribute that is not there
 READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
 SPECIAL = {name for kind in (int, list, dict, types.FunctionType) for name in dir(kind) if name[:2] == "__"}
 SPECIAL |= {"__getattr__", "__bool__", "__contains__", "__enter__", "__exit__", "__matmul__", "__missing__", "__next__"}
-NEVER_CALLED = {"__init__", "__new__", "__repr__"}  # not called by a function that only uses an object
-Place = tuple[Any, str, Any]  # container, the expression for the place in it, what is there
-
-
-def guard(
-    function: Any,
-    used: Sequence[Any],
-    trained: Sequence[Sequence[Any]] = (),
-    given: Any = (),
-    answers: Sequence[tuple[Any, bool]] = (),
-) -> tuple[str, dict[str, Any]]:
-    """The checks that `function` would still find the nodes used and all else that its code names.
-
-    `given` is a tree of objects that it also reads: the keyword arguments.
-
-    Also that what required no gradient still does not, that in each group of `trained` nodes at least one does, and
-    that nodes whose `requires_grad` was read still give these answers.
-
-    Returns:
-        An expression, and the objects in it by name.
-    """
-    guards = guards_from(function, given, used)
-    if guards.missing and not guards.everything:
-        guards = Guards([function, *leaves(given)], used, guards.names | guards.read, everything=True)
-    for node in guards.missing.values():
-        raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
-    guards.asked += [f"not {guards.name(x)}.requires_grad" for x in used if not x.requires_grad]
-    guards.asked += [f"({' or '.join(f'{guards.name(x)}.requires_grad' for x in group)})" for group in trained if group]
-    if wanted := [x for x, answer in answers if answer]:
-        guards.asked.append(f"require({guards.name(wanted)})")
-    return " and ".join(dict.fromkeys(guards.asked)) or "True", guards.held
-
-
-def guards_from(function: Any, given: Any = (), used: Sequence[Any] = ()) -> Guards:
-    """The paths from a function and its arguments to what the code that it reaches names."""
-    roots = [function, *leaves(given)]
-    names = {"forward", *_names_in(getattr(function, "__code__", None))}  # called by Module.__call__
-    guards = Guards(roots, used, names)
-    while not guards.read <= names and guards.read.isdisjoint(READS_ALL):
-        names = names | guards.read
-        guards = Guards(roots, used, names)
-    return guards if guards.read.isdisjoint(READS_ALL) else Guards(roots, used, names | guards.read, everything=True)
+MAKERS = {"__init__", "__new__"}
+NEVER_CALLED = MAKERS | {"__repr__"}  # by a function that only uses an object, and names none of these
+CALLS = {"type": MAKERS, "__class__": MAKERS, **{word: {"__repr__"} for word in ("repr", "str", "format")}}
+SLOT = types.MemberDescriptorType
+BUILT_IN = (SLOT, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType)
+Place = tuple[Any, ...]  # container, the expression for the place in it, what is there, and perhaps how it is checked
+# How a number, or a container of numbers, is checked at a place: as it is, by its class and lengths, by its class
+NAMED, ITEM, UNNAMED = range(3)
+INDEX = "[{!r}]"  # of a namespace, by name
 
 
 def compile_guard(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
@@ -114,274 +101,397 @@ def compile_guard(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
 
 
 class Guards:
-    """The paths from the roots to what is used: `asked` are the checks on the way, `read` the names used by the code,
-    `missing` the used nodes not reached.
+    """What a function reads, by the paths from it and from the keyword arguments that it is `given`.
+
+    `reached` are the objects on these paths that could be changed in place.
     """
 
-    def __init__(self, roots: Sequence[Any], used: Sequence[Any], names: set[str], everything: bool = False):
-        self.names = names
-        self.everything = everything
-        self.used: dict[int, Any] = {id(x): x for x in used}
-        self.missing: dict[int, Any] = dict(self.used)
-        self.read: set[str] = set()
-        self.asked: list[str] = []
+    def __init__(self, function: Any, given: Any = ()):
+        self.reached: list[Any] = []
         self.held: dict[str, Any] = {
             "contents": _contents,
             "same": same_objects,
-            "kinds": kinds,
-            "flat": chain.from_iterable,
+            "kinds_in": kinds_in,
             "require": _all_require,
         }
-        self.containers: list[Any] = []  # what could be changed in place
-        self._names: dict[int, str] = {}
-        self.seen: set[int] = set()
-        self.waiting: list[Any] = []
-        for root in roots:
+        self._names: set[str] = set()  # read by the code
+        self._read: set[str] = {"forward", "__getattr__", *_names_in(getattr(function, "__code__", None))}
+        self._everything = False  # is so much read that it is not known by which names?
+        self._asked: list[str] = []
+        self._letters: dict[int, str] = {}
+        self._seen: set[int] = set()
+        self._data: dict[int, tuple[Data | None, Any]] = {}
+        self._waiting: list[Any] = []
+        self._holders: list[Callable[[set[str] | None], list[Place]]] = []  # give the places of more names
+        self._lacks: list[Callable[[], str]] = []  # what is asked about the names that there are not
+        self._nodes: list[Any] = []
+        self._used: dict[int, Any] | None = None  # nodes, by their ids; not known yet
+        self._later: list[Callable[[], None]] = []  # what waits until it is
+        for root in (function, *leaves(given)):
             self._meet(None, "", root)
-        while self.waiting:
-            x = self.waiting.pop()
-            self.containers.append(x)
-            as_whole = self._ask_as_whole(x)
-            for container, place, child in self._places(x):
-                in_a_container = container is x and place[:1] == "["
-                self._meet(container, "" if as_whole else place, child, bound=not in_a_container)
+        self._follow()
 
-    def name(self, x: Any) -> str:
-        """The name of an object in the expression."""
-        if id(x) not in self._names:
-            self.held[name := f"g{len(self.held)}"] = x
-            self._names[id(x)] = name
-        return self._names[id(x)]
+    def checks(
+        self, used: Sequence[Any], trained: Sequence[Sequence[Any]] = (), answers: Sequence[tuple[Any, bool]] = ()
+    ) -> tuple[str, dict[str, Any]]:
+        """The checks that the function would still find the nodes used and all else that its code names.
 
-    def _meet(self, container: Any, place: str, child: Any, bound: bool = True) -> None:
-        """Check what is at a place, unless it cannot be replaced, and follow it. A number is checked if it is bound to
-        a name, which an element of a container is not.
+        Also that what required no gradient still does not, that in each group of `trained` nodes at least one does, and
+        that nodes whose `requires_grad` was read still give these answers.
+
+        Returns:
+            An expression, and the objects in it by name.
         """
-        if isinstance(child, (Value, Tensor)):
-            if id(child) not in self.seen:
-                self.seen.add(id(child))
-                self._ask_attributes(child)
-            if id(child) not in self.used:
-                return
-            self.missing.pop(id(child), None)
-        elif self._is_constant(child):
-            self.containers.append(child)
-            there = f"{self.name(container)}{place}" if place else self.name(child)
-            if place:
-                (self._ask_same if bound else self._ask_class)(there, child)
-            if isinstance(child, LENGTHY):
-                self._ask_kinds(there, child)
-            return
-        elif id(child) not in self.seen and not isinstance(child, (str, bytes, bool, type(None))):
-            self.seen.add(id(child))
-            if isinstance(child, type) and place != ".__class__" and _is_users(child.__module__):
-                self.read |= {"__init__", "__new__"}  # it may create objects
-            self.waiting.append(child)
-        if place:
-            same = "==" if isinstance(child, (str, bytes)) else "is"
-            self.asked.append(f"{self.name(container)}{place} {same} {self.name(child)}")
+        self._used = {id(x): x for x in used}
+        self._missing = dict(self._used)
+        for meet in self._later:
+            meet()
+        self._follow()
+        if self._missing and not self._everything:
+            self._read_all()
+        for node in self._missing.values():
+            raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
+        self._asked += [lack() for lack in self._lacks]
+        self._asked += self._labels()
+        self._asked += [f"not {self._name(x)}.requires_grad" for x in used if not x.requires_grad]
+        groups = (" or ".join(f"{self._name(x)}.requires_grad" for x in group) for group in trained if group)
+        self._asked += map("({})".format, groups)
+        if wanted := [x for x, answer in answers if answer]:
+            self._asked.append(f"require({self._name(wanted)})")
+        expression, held = " and ".join(filter(None, dict.fromkeys(self._asked))) or "True", self.held
+        vars(self).clear()  # what waits refers to this object, which need not wait for the collector
+        return expression, held
 
-    def _ask_class(self, there: str, x: Any) -> None:
-        """Check that what is there has the class of x."""
-        self.asked.append(f"{there}.__class__ is {self.name(type(x))}")
+    # ---- the walk
+
+    def _follow(self) -> None:
+        """Visit what was met, and meet what is held under the names that are new, until nothing is."""
+        while self._waiting or not (self._everything or self._read <= self._names):
+            while self._waiting:
+                self._visit(self._waiting.pop())
+            fresh = self._read - self._names
+            if not self._everything:  # else only code that nothing named has them
+                self._names |= fresh
+                for places in [*self._holders]:
+                    self._meet_all(places(fresh))
+        if not (self._everything or self._names.isdisjoint(READS_ALL)):
+            self._read_all()
+
+    def _read_all(self) -> None:
+        """Visit what no name leads to as well."""
+        self._everything = True
+        for places in [*self._holders]:
+            self._meet_all(places(None))
+        self._follow()
+
+    def _hold(self, x: Any, held: Any, form: str = ".{}", unnamed: int = UNNAMED) -> None:
+        """Meet what x holds under the names that are read, now and whenever there are more of them."""
+        places = partial(self._places, x, held, form, unnamed)
+        self._holders.append(places)
+        self._meet_all(places(self._names))
+        if self._everything:
+            self._meet_all(places(None))
+
+    def _places(self, x: Any, held: Any, form: str, unnamed: int, names: set[str] | None) -> list[Place]:
+        """The places of these names; of None those of all others, which `parameters()` reads of objects alone."""
+        if names is None:
+            of_objects = form != INDEX or self._used is not None or not self._names.isdisjoint(BY_NAME)
+            names = {name for name in held.keys() - self._names if of_objects and name[:2] != "__"}
+            return [(x, form.format(name), held[name], unnamed) for name in names]
+        return [(x, form.format(name), held[name]) for name in held.keys() & names]
+
+    def _meet_all(self, places: Iterable[Place]) -> None:
+        for place in places:
+            self._meet(*place)
+
+    def _meet(self, container: Any, at: str, child: Any, how: int = NAMED) -> None:
+        """Check what is at a place, unless the expression for it is empty as it cannot be replaced, and follow it."""
+        there = f"{self._name(container)}{at}" if at else ""
+        if type(child) in TEXT:
+            pass
+        elif isinstance(child, NODES):
+            if id(child) not in self._seen:
+                self._seen.add(id(child))
+                self._of_node(child)
+            if self._used is None:
+                self._later.append(partial(self._meet, container, at, child, how))
+                return
+            if id(child) not in self._used:
+                return
+            self._missing.pop(id(child), None)
+        elif (data := self._data_in(child)) and data.nodes and self._used is None:
+            self.reached += data.containers
+            self._later.append(partial(self._meet, container, at, child, how))
+            return
+        elif data and (data.of_numbers or is_long(child)) and data.nodes.keys().isdisjoint(self._used or ()):
+            self._ask_constant(there, child, data, how)
+            return
+        elif id(child) not in self._seen:
+            self._seen.add(id(child))
+            if isinstance(child, type) and at != ".__class__" and is_users(child.__module__):
+                self._read |= MAKERS  # it may create objects
+            self._waiting.append(child)
+        if there and isinstance(child, NUMBERS) and not isinstance(child, (bool, Enum)):
+            self._ask_same(there, child)
+        elif there:
+            same = "==" if isinstance(child, (str, bytes)) else "is"
+            self._asked.append(f"{there} {same} {self._name(child)}")
+
+    def _data_in(self, x: Any) -> Data | None:
+        """What is in x (`data.data_in`), found once."""
+        if id(x) not in self._data:
+            self._data[id(x)] = data_in(x), x  # which keeps its id
+        return self._data[id(x)][0]
+
+    def _visit(self, x: Any) -> None:
+        """Meet what x holds."""
+        self.reached.append(x)
+        if isinstance(x, types.FunctionType):
+            self._of_function(x)
+        elif isinstance(x, type):
+            self._of_type(x)
+        elif isinstance(x, types.ModuleType) and is_users(x.__name__):
+            self._of_namespace(vars(x))
+        elif isinstance(x, Transformable):  # another compiled function: follow the original, not its programs
+            self._meet(x, "", x.origin)  # type: ignore[attr-defined]
+        elif isinstance(x, VIEWS):
+            self._meet_all((x, "", part) for part in _contents(x))
+        elif isinstance(x, tuple(STEPS)):
+            names = next(names for kind, names in STEPS.items() if isinstance(x, kind))
+            self._meet_all((x, "", getattr(x, name)) for name in names)
+        elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
+            self._read |= {*repr(x).replace("'", ".").split(".")}
+        else:
+            self._of_container(x)
+            self._of_object(x)
+            if isinstance(x, Module):
+                self._lacks.append(partial(self._mode_of, x))
+
+    def _of_container(self, x: Any) -> None:
+        """Meet its items; of a long one only those that are more than data."""
+        if _is_of_values(x) and self._are_used(x):
+            self._asked.append(f"{self._name(x)} == {self._name([y[:] if y.__class__ is list else y for y in x])}")
+            self._meet_all((x, "", part) for part in leaves(x))
+        elif isinstance(x, np.ndarray) and not x.dtype.hasobject:  # of a user's class
+            self._ask_kinds(self._name(x), x)
+        elif isinstance(x, OTHERS):
+            self._asked.append(f"same(contents({self._name(x)}), {self._name(_contents(x))})")
+            self._meet_all((x, "", part) for part in _contents(x))
+        elif isinstance(x, (dict, list, tuple)):
+            self._of_items(x)
+
+    def _of_items(self, x: Any) -> None:
+        """Meet the items of a list, a tuple or a dict; of a long one only those that are more than data."""
+        of_dict, short = isinstance(x, dict), len(x) <= LONG
+        items: Any = [*x.items()] if of_dict else enumerate(x)
+        if of_dict and short:
+            self._asked.append(f"[*{self._name(x)}] == {self._name([*x])}")
+        elif not isinstance(x, tuple):
+            self._asked.append(f"len({self._name(x)}) == {len(x)}")
+        if isinstance(x, defaultdict):
+            self._meet(x, ".default_factory", x.default_factory)
+        for key, part in items:
+            data = None if short else self._data_in(part)
+            if data is None or data.nodes:
+                at = f"[{self._name(key) if of_dict else key}]" * (not isinstance(x, tuple))
+                self._meet(x, at, part, ITEM)
+            if of_dict:
+                self._meet(x, "", key)
+
+    def _of_function(self, x: types.FunctionType) -> None:
+        for name in filter(partial(getattr, x), ("__defaults__", "__kwdefaults__")):
+            given = getattr(x, name)
+            keys = given if isinstance(given, dict) else range(len(given))
+            self._meet_all([(x, f".{name}", given), *((x, f".{name}[{key!r}]", given[key]) for key in keys)])
+        for cell in x.__closure__ or ():
+            self._meet_all((cell, ".cell_contents", part) for part in _contents(cell))
+            self._asked += [f"not contents({self._name(cell)})"] * (not _contents(cell))
+        module = (x.__module__ or "").removeprefix("micrograd.")  # an example in a docstring of ours is a user's code
+        if x.__code__.co_filename.startswith(PACKAGE) or not is_users(module):
+            return
+        self._meet(x, ".__code__", x.__code__)
+        self._read |= _names_in(x.__code__)
+        names = _globals_in(x.__code__)
+        self._of_names(x.__globals__, names)
+        self._of_names(x.__builtins__, names - x.__globals__.keys())
+        imported = _imports_in(x.__code__, x.__globals__.get("__package__"))
+        self._of_names(sys.modules, {name for name in imported if name not in sys.modules or is_users(name)})
+        if "__globals__" in x.__code__.co_names or not names.isdisjoint(ANY_GLOBAL):
+            self._of_namespace(x.__globals__)
+        self._of_object(x)
+
+    def _of_names(self, held: dict[str, Any], names: AbstractSet[str]) -> None:
+        """What a namespace holds under these names. It may not get one of the others."""
+        if absent := names - held.keys():
+            self._asked.append(f"{self._name(held)}.keys().isdisjoint({self._name(absent)})")
+        self._meet_all(self._places(held, held, INDEX, NAMED, {*names}))
+
+    def _of_namespace(self, held: dict[str, Any]) -> None:
+        """What it holds under the names that are read, and under any if code reads what it does not name."""
+        self._hold(held, held, INDEX)
+        self._lacks.append(lambda: f"{self._name(held)}.keys().isdisjoint({self._name(self._names - held.keys())})")
+
+    def _of_type(self, x: type) -> None:
+        """What a class and those above it hold."""
+        for kind in x.__mro__:
+            if is_users(kind.__module__) and (kind is x or id(kind) not in self._seen):
+                self._seen.add(id(kind))
+                self._asked.append(f"{self._name(kind)}.__mro__ is {self._name(kind.__mro__)}")
+                self._meet_all(_implicit(kind))
+                self._hold(vars(kind), vars(kind), INDEX)
+                self._lacks.append(partial(self._hides_nothing, kind))
+        if is_users(type(x).__module__):
+            self._meet(x, ".__class__", type(x))
+
+    def _hides_nothing(self, kind: type) -> str:
+        """Check that a class does not get what would hide an attribute of one above it."""
+        absent = self._name({*dir(kind), *self._names, *SPECIAL} - vars(kind).keys())
+        return f"{self._name(kind)}.__dict__.keys().isdisjoint({absent})"
+
+    def _of_object(self, x: Any) -> None:
+        """Its attributes, in `__dict__` and slots, and its class."""
+        kind = type(x)
+        if kind.__module__.startswith("micrograd."):
+            self._of_ours(x)
+        elif is_users(kind.__module__) or kind in (*LIKE_USERS, types.FunctionType):
+            self._hold(x, getattr(x, "__dict__", {}))
+            self._hold(x, {slot: getattr(x, slot) for slot in _slots(kind) if hasattr(x, slot)}, unnamed=NAMED)
+            self._lacks.append(partial(self._gets_no_other, x))
+            if kind is not types.FunctionType:
+                self._meet(x, ".__class__", kind)
+        elif not hasattr(x, "cache_clear"):  # what is cached is constant
+            held = [*getattr(x, "__dict__", {}).values()]
+            self._meet_all((x, "", part) for part in held if isinstance(part, types.FunctionType))
+
+    def _gets_no_other(self, x: Any) -> str:
+        """Check that an object gets no other attribute that the code reads."""
+        whole = self._everything and not isinstance(x, types.FunctionType)
+        asked = [f"not hasattr({self._name(x)}, {slot!r})" for slot in _slots(type(x)) if not hasattr(x, slot)]
+        if (held := getattr(x, "__dict__", None)) is not None:
+            there = f"{self._name(x)}.__dict__"
+            others = f"{self._name(self._names - held.keys())}.isdisjoint({there})"
+            asked.append(f"len({there}) == {len(held)}" if whole else others if held else f"(not {there} or {others})")
+        return " and ".join(asked)
+
+    def _of_ours(self, x: Any) -> None:
+        """What one of our objects holds. That of a neuron is compared as a whole."""
+        held = getattr(x, "__dict__", {})
+        rest = [y for y in held.values() if not isinstance(y, (str, bool))]
+        of_values = bool(rest) and all(_is_of_values(y) or _is_of_values([y]) for y in rest)
+        if of_values and self._used is None:
+            self.reached += (y for y in rest if isinstance(y, list))
+            self._later.append(partial(self._of_ours, x))
+        elif of_values and all(self._are_used(y if isinstance(y, list) else [y]) for y in rest):
+            copy = {name: y[:] if isinstance(y, list) else y for name, y in held.items()}
+            self._asked.append(f"{self._name(x)}.__dict__ == {self._name(copy)}")
+            self._meet_all((x, "", part) for part in leaves(rest))
+        else:
+            self._asked.append(f"len({self._name(x)}.__dict__) == {len(held)}" if held else "")
+            self._hold(x, held)
+            self._meet_all(self._places(x, held, ".{}", NAMED if isinstance(x, Module) else UNNAMED, None))
+
+    def _mode_of(self, x: Module) -> str:
+        """Check the mode of a module that reads it."""
+        reads = not self._names.isdisjoint({"training", *BY_NAME}) or _reads_training(type(x))
+        return f"{self._name(x)}.training is {bool(x.training)}" if reads else ""
+
+    def _of_node(self, node: Any) -> None:
+        """What the code may read of a node besides its numbers: what the node holds, or might hold later."""
+        self._nodes.append(node)
+        if is_users(type(node).__module__):
+            self._meet(node, ".__class__", type(node))
+        if held := {name: x for name, x in vars(node).items() if name[0] != "_"}:
+            self._hold(node, held)
+
+    def _labels(self) -> Iterator[str]:
+        """Check the labels of nodes, and that they get no other attribute, if the code might read it."""
+        for node in self._nodes:
+            if "label" in self._names:
+                yield f"{self._name(node)}.label == {node.label!r}"
+            if is_users(type(node).__module__) or not self._names.isdisjoint(MAY_LACK):
+                yield f"{self._name(self._names - vars(node).keys())}.isdisjoint({self._name(node)}.__dict__)"
+
+    def _are_used(self, values: list[Any]) -> bool:
+        """True if all of these Values are used, or one of a matrix of them."""
+        used = [id(x) in (self._used or ()) for x in leaves(values)]
+        return any(used) if isinstance(values[0], list) else all(used)
+
+    # ---- the checks
+
+    def _name(self, x: Any) -> str:
+        """The name of an object in the expression."""
+        if id(x) not in self._letters:
+            self.held[name := f"g{len(self.held)}"] = x
+            self._letters[id(x)] = name
+        return self._letters[id(x)]
+
+    def _ask_constant(self, there: str, x: Any, data: Data, how: int) -> None:
+        """Check what is watched of a number, or of a container that is followed no further."""
+        self.reached += data.containers[: 1 if is_long(x) else None]
+        if there and how == NAMED:
+            self._ask_same(there, x)
+        elif there:
+            self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
+        if how != UNNAMED:
+            self._ask_kinds(there if there and how == ITEM else self._name(x), x)
+        kinds = [kind for kind in data.kinds if is_users(kind.__module__) and id(kind) not in self._seen]
+        self._seen |= set(map(id, kinds))
+        self._waiting += kinds
 
     def _ask_same(self, there: str, x: Any) -> None:
         """Check that a name is bound to x, or to an equal number; zeros and nan are compared by their text."""
-        if not isinstance(x, (int, float, complex, np.generic)):
-            self.asked.append(f"{there} is {self.name(x)}")
+        if not isinstance(x, NUMBERS) or isinstance(x, Enum):
+            self._asked.append(f"{there} is {self._name(x)}")
             return
-        self._ask_class(there, x)
-        self.asked.append(f"{there} == {self.name(x)}" if x == x != 0 else f"repr({there}) == {repr(x)!r}")
+        self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
+        self._asked.append(f"{there} == {self._name(x)}" if x == x != 0 else f"repr({there}) == {repr(x)!r}")
 
-    def _ask_kinds(self, there: str, x: Any) -> None:
-        """Check what `kinds` says."""
-        self.asked.append(self._without_a_call(there, x) or f"kinds({there}) == {self.name(kinds(x))}")
-
-    def _without_a_call(self, there: str, x: Any) -> str:
-        """The same check for numbers, for nodes, and for rows of numbers that have one length; "" for anything else."""
-        inside = {*map(type, x)} if x.__class__ in SEQUENCES else set()
-        if not inside:
-            return ""
-        alike = f"len({there}) == {len(x)} and {{*map(type, {there})}}"
-        if inside <= NUMBERS:
-            return f"{alike} == {self.name(inside)}"
-        if inside <= VALUES:
-            return f"{alike} <= {self.name(VALUES)}"
-        if not inside <= SEQUENCES or len({*map(len, x)}) > 1 or not {*map(type, chain.from_iterable(x))} <= NUMBERS:
-            return ""
-        rows = f"{{*map(len, {there})}} == {self.name({*map(len, x)})}"
-        numbers = f"{{*map(type, flat({there}))}} == {self.name({*map(type, chain.from_iterable(x))})}"
-        same = f"same({there}, {self.name([*x])}) or " if inside == {tuple} else ""  # a tuple of numbers stays as it is
-        return f"({same}{alike} == {self.name(inside)} and {rows} and {numbers})"
-
-    def _ask_attributes(self, node: Any) -> None:
-        """Check what the code may read of a node besides its numbers: what the node holds, or might hold later."""
-        held = vars(node)
-        for name in [name for name in held if name in self.names and name[0] != "_"]:
-            self._meet(node, f".{name}", held[name])
-        if "label" in self.names:
-            self.asked.append(f"{self.name(node)}.label == {node.label!r}")
-        if users := _is_users(type(node).__module__):
-            self._meet(node, ".__class__", type(node))
-        if users or not self.names.isdisjoint(MAY_LACK):
-            self.asked.append(f"{self.name(self.names - held.keys())}.isdisjoint({self.name(node)}.__dict__)")
-
-    def _is_constant(self, x: Any, depth: int = 0) -> bool:
-        """True if x is a number or an array, or contains only these and nodes that were not used."""
-        if isinstance(x, CONTAINERS) and x and depth < 50:
-            parts = x.values() if isinstance(x, dict) else x
-            return all(self._is_constant(part, depth + 1) for part in parts)
-        is_number = isinstance(x, CONSTANTS) and not isinstance(x, (bool, Enum))
-        return is_number and id(x) not in self.used and getattr(x, "dtype", None) != "O"
-
-    def _ask_as_whole(self, x: Any) -> bool:
-        """Check what concerns a container as a whole; True if its places need no further checks."""
-        if isinstance(x, Module):
-            if not self.names.isdisjoint({"training", *BY_NAME}) or _reads_training(type(x)):
-                self.asked.append(f"{self.name(x)}.training is {bool(x.training)}")
-        elif isinstance(x, OTHERS):
-            self.asked.append(f"same(contents({self.name(x)}), {self.name(_contents(x))})")
-            return True
-        elif self._is_of_values(x):
-            self.asked.append(f"{self.name(x)} == {self.name([y[:] if y.__class__ is list else y for y in x])}")
-            return True
-        elif isinstance(x, (list, dict)):
-            keys = f"[*{self.name(x)}] == {self.name([*x])}" if isinstance(x, dict) else ""
-            self.asked.append(keys or f"len({self.name(x)}) == {len(x)}")
-        return False
-
-    def _is_of_values(self, x: Any) -> bool:
-        """True for a list of used Values, and for a matrix with some: equal ones have the same Values."""
-        if x.__class__ is not list or not x:
-            return False
-        if {*map(type, x)} == {list}:
-            found = [*chain.from_iterable(x)]
-            return {*map(type, found)} <= VALUES and not self.used.keys().isdisjoint(map(id, found))
-        return all(isinstance(part, Value) and id(part) in self.used for part in x)
-
-    def _places(self, x: Any) -> Iterator[Place]:
-        """Where x holds something. The expression for the place is empty if it cannot be replaced."""
-        if self._is_of_values(x):
-            self.containers += (parts for parts in x if isinstance(parts, list))
-            yield from ((x, "", part) for part in leaves(x))
-        elif isinstance(x, types.FunctionType):
-            yield from self._of_function(x)
-        elif isinstance(x, type):
-            for kind in x.__mro__:
-                if _is_users(kind.__module__):
-                    name, absent = self.name(kind), self.name({*dir(kind), *self.names, *SPECIAL} - vars(kind).keys())
-                    same_mro = f"{name}.__mro__ is {self.name(kind.__mro__)}"
-                    self.asked += [same_mro, f"{name}.__dict__.keys().isdisjoint({absent})"]  # else it hides a base's
-                    yield from self._of_class(kind)
-            if _is_users(type(x).__module__):
-                yield x, ".__class__", type(x)
-        elif isinstance(x, types.ModuleType) and _is_users(x.__name__):
-            yield from self._of_names(vars(x), self.names)
-        elif isinstance(x, Transformable):  # another compiled function: follow the original, not its programs
-            yield x, "", x.origin  # type: ignore[attr-defined]
-        elif isinstance(x, OTHERS):
-            yield from ((x, "", part) for part in _contents(x))
-        elif isinstance(x, (*STEPS, types.BuiltinFunctionType)):
-            yield from ((x, "", getattr(x, name)) for name in STEPS.get(type(x), ("__self__",)))
-        else:
-            if isinstance(x, (list, tuple)):
-                yield from ((x, f"[{i}]" * isinstance(x, list), part) for i, part in enumerate(x))
-            elif isinstance(x, dict):
-                yield from ((x, f"[{self.name(key)}]", part) for key, part in list(x.items()))
-            yield from self._of_object(x)
-
-    def _of_function(self, x: types.FunctionType) -> Iterator[Place]:
-        for name in filter(partial(getattr, x), ("__defaults__", "__kwdefaults__")):
-            yield x, f".{name}", (given := getattr(x, name))
-            keys = given if isinstance(given, dict) else range(len(given))
-            yield from ((x, f".{name}[{key!r}]", given[key]) for key in keys)
-        for cell in x.__closure__ or ():
-            yield from ((cell, ".cell_contents", part) for part in _contents(cell))
-            if not _contents(cell):
-                self.asked.append(f"not contents({self.name(cell)})")
-        module = (x.__module__ or "").removeprefix("micrograd.")  # an example in a docstring of ours is a user's code
-        if not x.__code__.co_filename.startswith(PACKAGE) and _is_users(module):
-            yield x, ".__code__", x.__code__
-            self.read |= _names_in(x.__code__)
-            names = _globals_in(x.__code__)
-            yield from self._of_names(x.__globals__, names)
-            yield from self._of_names(x.__builtins__, names - x.__globals__.keys())
-            yield from self._of_object(x)
-
-    def _of_names(self, held: dict[str, Any], names: Iterable[str]) -> Iterator[Place]:
-        """What a namespace holds under these names. It may not get one of the others."""
-        if absent := names - held.keys():
-            self.asked.append(f"{self.name(held)}.keys().isdisjoint({self.name(absent)})")
-        yield from ((held, f"[{name!r}]", held[name]) for name in names & held.keys())
-
-    def _of_class(self, kind: type) -> Iterator[Place]:
-        """What a class holds under the names that are read, and the special methods, which Python calls."""
-        for name, part in list(vars(kind).items()):
-            implicit = name[:2] == "__" and isinstance(part, types.FunctionType) and name not in NEVER_CALLED
-            if implicit or name in self.names:
-                yield vars(kind), f"[{name!r}]", part
-            elif self.everything and name[:2] != "__":
-                yield from self._unnamed(vars(kind), f"[{name!r}]", part)
-
-    def _unnamed(self, container: Any, place: str, part: Any) -> Iterator[Place]:
-        """What is there, unless it is made of numbers: those that a program counts and lists may grow."""
-        if self._is_constant(part):
-            self._ask_class(f"{self.name(container)}{place}", part)
-        else:
-            yield container, place, part
-
-    def _of_object(self, x: Any) -> Iterator[Place]:
-        """Its attributes, in `__dict__` and slots, and its class."""
-        kind = type(x)
-        ours = kind.__module__.startswith("micrograd.")
-        users = _is_users(kind.__module__) or kind in (types.SimpleNamespace, types.FunctionType)
-        if kind.__module__.split(".")[0] in LIBRARIES and not users:
-            return
-        held = getattr(x, "__dict__", {})
-        whole = (self.everything and users) or ours
-        if ours and held and all(isinstance(y, (str, bool)) or self._is_of_values([y]) for y in held.values()):
-            copy = {name: y[:] if isinstance(y, list) else y for name, y in held.items()}
-            self.asked.append(f"{self.name(x)}.__dict__ == {self.name(copy)}")
-            self.containers += (y for y in held.values() if isinstance(y, list))
-            yield from ((x, "", part) for y in held.values() for part in leaves(y))
-            return
-        for name in list(held):
-            if name in self.names or (isinstance(x, Module) and ours):
-                yield x, f".{name}", held[name]
-            elif whole:
-                yield from self._unnamed(x, f".{name}", held[name])
-        if hasattr(x, "__dict__"):
-            others = f"{self.name(self.names - held.keys())}.isdisjoint({self.name(x)}.__dict__)"
-            others = others if held else f"(not {self.name(x)}.__dict__ or {others})"
-            self.asked.append(f"len({self.name(x)}.__dict__) == {len(held)}" if whole else others)
-        if ours or kind is types.FunctionType:
-            return
-        for slot in {name for above in kind.__mro__ for name, part in vars(above).items() if isinstance(part, SLOT)}:
-            if (whole or slot in self.names) and hasattr(x, slot):
-                yield x, f".{slot}", getattr(x, slot)
-            elif whole or slot in self.names:
-                self.asked.append(f"not hasattr({self.name(x)}, {slot!r})")
-        yield x, ".__class__", kind
+    def _ask_kinds(self, there: str, x: Any, depth: int = 0) -> None:
+        """Check the length of a container; of a short one also its keys and the classes of its items, at all levels."""
+        if isinstance(x, np.ndarray):
+            self._asked.append(f"({there}.shape, {there}.dtype) == {self._name((x.shape, x.dtype))}")
+        elif is_long(x) or isinstance(x, BUFFERS):
+            self._asked.append(f"len({there}) == {len(x)}")
+        elif isinstance(x, CONTAINERS) and depth < DEPTH:
+            of_dict = isinstance(x, dict)
+            self._asked += [f"[*{there}] == {self._name([*x])}"] * of_dict
+            parts = [*x.values()] if of_dict else [*x]
+            items = f"{there}{'.values()' * of_dict}"
+            kinds = f"[*map(type, {items})]" if VALUES.isdisjoint(map(type, parts)) else f"kinds_in({items})"
+            self._asked.append(f"{kinds} == {self._name(kinds_in(parts))}")
+            for key, part in zip(x if of_dict else range(len(x)), parts, strict=True):
+                if isinstance(part, (*CONTAINERS, *BUFFERS, np.ndarray)) and not isinstance(x, (set, frozenset)):
+                    self._ask_kinds(f"{there}[{self._name(key)}]", part, depth + 1)
 
 
-SEQUENCES: set[type] = {list, tuple}
-NUMBERS: set[type] = {float, int}
-VALUES: set[type] = {Value, AwayValue}
-SLOT = types.MemberDescriptorType
-LENGTHY = (*CONTAINERS, *BUFFERS, np.ndarray)
-STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes to follow
-    types.MethodType: ("__self__", "__func__"),
-    partialmethod: ("func",),
-    partial: ("func", "args", "keywords"),
-    property: ("fget",),
-    staticmethod: ("__func__",),
-    classmethod: ("__func__",),
-}
+@lru_cache(maxsize=4096)
+def _slots(kind: type) -> set[str]:
+    """The names of an object's slots, or of what a function holds beside its `__dict__`."""
+    if kind is types.FunctionType:
+        return {"__name__", "__qualname__", "__doc__"}
+    above = map(vars, kind.__mro__)
+    return {name for held in above for name in held if isinstance(held[name], SLOT)} - {"__dict__"}
+
+
+def _implicit(kind: type) -> Iterator[Place]:
+    """The special methods of a class, which Python calls: functions, or other things that can be called or bound."""
+    for name, part in list(vars(kind).items()):
+        bound = callable(part) or hasattr(part, "__get__")
+        if name[:2] == "__" and name not in NEVER_CALLED and bound and not isinstance(part, BUILT_IN):
+            yield vars(kind), INDEX.format(name), part
 
 
 def _contents(x: Any) -> list[Any]:
     """What is in a container of any kind."""
     return x.ravel().tolist() if isinstance(x, np.ndarray) else gc.get_referents(x)
+
+
+def _is_of_values(x: Any) -> bool:
+    """True for a list of Values, and for a matrix: equal ones have the same Values."""
+    if x.__class__ is not list or not x:
+        return False
+    parts = chain.from_iterable(x) if {*map(type, x)} == {list} else x
+    return {*map(type, parts)} <= VALUES
 
 
 def _all_require(nodes: list[Any]) -> bool:
@@ -401,40 +511,6 @@ def same_objects(found: list[Any], wanted: list[Any]) -> bool:
     return len(found) == len(wanted) and all(map(is_, found, wanted))
 
 
-def kinds(x: Any) -> Any:
-    """What is watched of numbers in containers: lengths, the types of what is in them, keys, and the shapes of arrays.
-
-    >>> kinds([[1.0, 2.0], [3.0, 4.0]]) == kinds([[5.0, 6.0], [7.0, 8.0]]) != kinds([[1.0, 2.0], [3.0, None]])
-    True
-    """
-    level, found = [x], []
-    while level and len(found) < 100 and {*map(type, level)} <= {list, tuple}:  # nested lists, in which all are alike
-        found += [[*map(type, level)], [*map(len, level)]]
-        level = [*chain.from_iterable(level)]
-    inside = {Value if kind is AwayValue else kind for kind in map(type, level)}
-    deeper = any(issubclass(kind, LENGTHY) for kind in inside)
-    return found, inside, [*map(_kind, level)] if deeper else len(level)
-
-
-def _kind(x: Any) -> Any:
-    if isinstance(x, CONTAINERS):
-        return type(x), kinds([*x.values()] if isinstance(x, dict) else [*x]), [*x] if isinstance(x, dict) else None
-    return type(x), getattr(x, "shape", len(x) if isinstance(x, BUFFERS) else None), getattr(x, "dtype", None)
-
-
-@lru_cache(maxsize=4096)
-def _is_users(module: Any) -> bool:
-    """True if this module belongs to the user, and so may change; those of Python and of installed packages do not.
-
-    A script is its user's even if an installed program runs it, such as a debugger or pytest.
-    """
-    root = module.split(".")[0] if isinstance(module, str) else "builtins"  # a class written in C may have no name
-    if root == "micrograd" or root in LIBRARIES:
-        return False
-    file = getattr(sys.modules.get(root), "__file__", None) or ""
-    return root == "__main__" or {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
-
-
 @lru_cache(maxsize=4096)
 def _names_in(code: Any) -> frozenset[str]:
     """The names that a function's code, and that of the functions inside it, has for globals and attributes.
@@ -444,16 +520,34 @@ def _names_in(code: Any) -> frozenset[str]:
     if not isinstance(code, types.CodeType):
         return frozenset()
     names = set(code.co_names).union(*map(_names_in, code.co_consts))
-    if any(step.opname == "MATCH_CLASS" for step in get_instructions(code)):  # `case Point(x=0)` names no attribute
+    steps = {step.opname for step in get_instructions(code)}
+    if "MATCH_CLASS" in steps:  # `case Point(x=0)` names no attribute
         names.add("getattr")
     if not names.isdisjoint(BY_NAME):
         names.update(x for x in code.co_consts if isinstance(x, str) and x.isidentifier())
-    return frozenset(names)
+    if not steps.isdisjoint({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}):
+        names.add("format")
+    return frozenset(names.union(*(CALLS.get(name, ()) for name in names)))
 
 
 @lru_cache(maxsize=4096)
 def _globals_in(code: types.CodeType) -> frozenset[str]:
     """The names that it looks up among globals and builtins, and those in strings."""
-    names = {step.argval for step in get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    names = {step.argval for step in get_instructions(code) if step.opname in LOADS}
     inner = (_globals_in(x) for x in code.co_consts if isinstance(x, types.CodeType))
     return frozenset(names.union(*inner, _names_in(code) - {*code.co_names} if "globals" in code.co_names else ()))
+
+
+@lru_cache(maxsize=4096)
+def _imports_in(code: types.CodeType, package: str | None) -> frozenset[str]:
+    """The modules that it imports, and those above them."""
+    found: set[str] = set()
+    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    for i, step in enumerate(steps):
+        if step.opname == "IMPORT_NAME":
+            level = steps[i - 2].argval
+            found.add(importlib.util.resolve_name("." * level + step.argval, package) if level else step.argval)
+    if not IMPORTERS.isdisjoint(code.co_names):
+        found |= {x for x in code.co_consts if isinstance(x, str)}
+    found |= {name[:i] for name in found for i, letter in enumerate(name) if letter == "."}
+    return frozenset(found.union(*(_imports_in(x, package) for x in code.co_consts if isinstance(x, types.CodeType))))

@@ -23,11 +23,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..engine.modes import Mode, intercept, is_grad_enabled
+from ..engine.by_hand import Closure
+from ..engine.modes import Intercepting, Interceptor, is_grad_enabled
+from ..engine.node import NOTHING
 from ..engine.rows import LEAF, Row
 from ..engine.value import Value, fill_slots, number
 from ..scalars.kinds import node_of
-from ..scalars.rows import Closure, Many
+from ..scalars.rows import Many
 from ..tensor.optional import Tensor, new_node, np, operand, remember
 from .graph import Graph
 from .simplify import RULES
@@ -61,7 +63,7 @@ class Leaf:
         self.made_by: str = node._op
 
 
-class Trace:
+class Trace(Interceptor):
     """One run of a function: computes its ops, and records which outside nodes it used."""
 
     def __init__(self, rules: dict[str, Callable[..., Any]] = RULES) -> None:
@@ -103,14 +105,14 @@ class Trace:
             vars(made)["_source"] = source
         return made
 
-    def watch(self, x: Any, requires_grad: bool) -> None:
+    def look(self, x: Any, requires_grad: bool) -> None:
         """Note that a node's shape was read, or whether it requires a gradient."""
         if isinstance(x, (Value, Tensor)) and not isinstance(x, Traced):
             _, known = self.watched.get(id(x), (None, None))
             answer = node_of(x)._row is not None if requires_grad else known
             self.watched[id(x)] = weakref.ref(x), answer
 
-    def refuse_setting(self, x: Any) -> None:
+    def freeze(self, x: Any) -> None:
         """Raise, at the end of the trace if x is not an argument: it may have been created inside."""
         if isinstance(x, Traced):
             if "_source" in vars(x):
@@ -171,7 +173,7 @@ class Trace:
                 values.append(x._data)
                 wanted = wanted or x._row is not None
             elif (y := number(x)) is not None:
-                nodes.append(None)
+                nodes.append(NOTHING)
                 values.append(y)
             else:
                 return self._of_arrays(row, [*map(self.traced_node, operands)])
@@ -181,17 +183,17 @@ class Trace:
         if not is_grad_enabled():
             return self(DETACH, (traced_value(data, None, kind),))
         if row.to_b is None:
-            return fill_slots(object.__new__(kind), data, row, nodes[0], None, data, values[0])
+            return fill_slots(object.__new__(kind), data, row, nodes[0], NOTHING, data, values[0])
         return fill_slots(object.__new__(kind), data, row, nodes[0], nodes[1], values[0], values[1])
 
     def _of_arrays(self, row: Row, operands: list[Any]) -> Any:
         if not any(isinstance(x, Tensor) for x in operands):
             kinds = " and ".join(type(x).__name__ for x in operands)
             raise TypeError(f"'{row.name}' takes Values and numbers, found {kinds}")
-        nodes = [operand(x)[0] for x in operands]
+        nodes, given = map(list, zip(*map(operand, operands), strict=True))
         if isinstance(row, Many):
-            nodes = [n if n is not None else new_node(np.array(x)) for n, x in zip(nodes, operands, strict=True)]
-        values = [x if n is None else data_of(x) for n, x in zip(nodes, operands, strict=True)]
+            nodes = [n if n is not NOTHING else new_node(np.array(x)) for n, x in zip(nodes, given, strict=True)]
+        values = list(map(data_of, given))
         try:
             data = self.graph.forward(row, tuple(values))
         except (ValueError, TypeError, IndexError) as error:
@@ -213,8 +215,8 @@ class Trace:
         self.checks += [(x, rule)] if (found := symbols_in(x)) else []
         return bool(found)
 
-    refuse_backward: Callable[..., Any] = refusing(BACKWARD)  # `.grad` would be written to once
-    refuse: Callable[..., Any] = refusing(OUTSIDE)  # a number in an outside node was read or written
+    backward: Callable[..., Any] = refusing(BACKWARD)  # `.grad` would be written to once
+    read: Callable[..., Any] = refusing(OUTSIDE)  # a number in an outside node was read or written
     refuse_draw: Callable[..., Any] = refusing(DRAWN)  # a generator was drawn from that is not watched: a Dropout's
 
     def refuse_change(self, what: str) -> None:
@@ -238,10 +240,8 @@ class Trace:
         return [leaf for leaf in self.order if leaf.symbol not in self.graph.known]
 
 
-class tracing(Mode):
+class tracing(Intercepting):
     """A context in which a trace computes the ops."""
-
-    variable = intercept
 
     def __new__(cls, trace: Trace) -> Any:
         mode = object.__new__(cls)

@@ -19,12 +19,12 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
-from functools import lru_cache, wraps
+from functools import partial
 from linecache import getline
 from pathlib import Path
 from typing import Any
 
+from ..engine.locks import holding
 from ..engine.modes import modes_on
 from ..engine.value import Node
 from ..scalars.kinds import is_tracing
@@ -55,10 +55,6 @@ GRAD = (
     "a compiled function cannot look at or change .grad: its program has computed no gradient yet. Call zero_grad() "
     "and clip_grad_norm(), and change parameters outside of the function; gradients inside are grad(output, inputs, "
     "create_graph=True)"
-)
-THREAD = (
-    "a compiled function cannot start a thread: what it reads there would be frozen into the program. Start it "
-    "outside, and pass the result as an argument"
 )
 MASKED = (
     "a compiled function cannot be given an index by a condition: the numbers decide how many elements it picks. Write "
@@ -170,12 +166,11 @@ def without_draws(run: Callable[[], Any], generators: list[Any]) -> Any:
     out = run()
     if pickle.dumps(after := states(generators)) == same:
         return out
-    with ExitStack() as locks:  # with which NumPy's generators make other threads wait
-        for lock in filter(None, (getattr(getattr(x, "_bit_generator", None), "lock", None) for x in generators)):
-            if isinstance(lock, type(threading.RLock())):
-                locks.enter_context(lock)  # type: ignore[arg-type]
-        line = _run_again(run, generators, before, after)
-    if line:
+    find: Callable[[], str] = partial(_run_again, run, generators, before, after)
+    for lock in filter(None, (getattr(getattr(x, "_bit_generator", None), "lock", None) for x in generators)):
+        if isinstance(lock, type(threading.RLock())):  # with which NumPy's generators make other threads wait
+            find = partial(holding, lock, find)
+    if line := find():
         raise Frozen(f"{DRAWN}; at {line}")
     return out
 
@@ -223,7 +218,7 @@ def _line_of_the_draw(run: Callable[[], Any], of_arrays: list[Any]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Threads and gradients
+# Gradients
 
 
 _slot = Node._gradient  # a pass uses the slot by this name
@@ -247,26 +242,13 @@ class watched_gradients:
     """Context in which `.grad` refuses in a trace. Outside, `.grad` is the slot, which is ten times as fast to read."""
 
     def __enter__(self) -> None:
-        with _one_at_a_time:
-            _traces.add(self)
-            Node.grad = _refusing  # type: ignore[attr-defined]
+        holding(_one_at_a_time, _watch_gradients, _traces.add, self)
 
     def __exit__(self, *_: object) -> None:
-        with _one_at_a_time:
-            _traces.discard(self)
-            if not _traces:
-                Node.grad = _slot  # type: ignore[attr-defined]
+        holding(_one_at_a_time, _watch_gradients, _traces.discard, self)
 
 
-@lru_cache
-def watch_threads() -> None:
-    """Have threads refuse to start in a trace, from now on. (An audit hook would see it only from Python 3.12 on.)"""
-    start = threading.Thread.start
-
-    @wraps(start)
-    def start_unless_tracing(self: threading.Thread) -> None:
-        if is_tracing():
-            raise frozen(THREAD)
-        start(self)
-
-    threading.Thread.start = start_unless_tracing  # type: ignore[method-assign]
+def _watch_gradients(change: Callable[[object], None], trace: object) -> None:
+    """Begin or end a trace, and watch `.grad` for as long as there is one."""
+    change(trace)
+    Node.grad = _refusing if _traces else _slot  # type: ignore[attr-defined]

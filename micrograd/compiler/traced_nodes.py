@@ -21,11 +21,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..engine.by_hand import Closure
 from ..engine.modes import interceptor
 from ..engine.rows import LEAF, Row
 from ..engine.value import Node, Value, fill_slots
 from ..scalars.kinds import is_tracing
-from ..scalars.rows import Closure
 from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
 from .graph import EndedGraph
 from .symbols import BINARY, Symbol, stand_in
@@ -71,9 +71,6 @@ class Recorded:
     """Mixin of what records a trace: a row of the table, and no closure."""
 
     __slots__ = ()
-
-    def _plain(self, x: Any) -> Any:
-        return x  # `_used` refuses operators that are redefined
 
     def _own(self, g: Any, _taken: set[int]) -> Any:
         return self._as_node(g)  # type: ignore[attr-defined]

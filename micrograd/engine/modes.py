@@ -1,11 +1,12 @@
 """Modes: whether ops are recorded, and what runs instead of an op.
 
-Each is a context variable, so it holds for the current thread or task only.
+Each is a context variable, so it holds for the current thread or task only. A mode that runs instead of ops is an
+`Interceptor`, which is also told when a number is read or about to change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from typing import Any
@@ -22,15 +23,25 @@ class State:
     It is an entry of `modes_on` as long as it lives, which may be longer than the `with`, in a task started inside.
     """
 
-    def __init__(self, value: Any, outer: State | None):
+    def __init__(self, value: Any, outer: Any):
         self.value: Any = value
-        self.outer: State | None = outer
+        self.outer: Any = outer
         modes_on.add(ref(self, modes_on.discard))
 
 
+class OpState(State):
+    """The state of how ops run: whether they are recorded, and what runs instead of them."""
+
+    def __init__(self, records: bool, instead: Any, outer: OpState | None):
+        super().__init__(None, outer)
+        self.records: bool = records
+        self.instead: Any = instead  # an `Interceptor`, or None
+
+
 Variable = ContextVar[State | None]
-recording: Variable = ContextVar("recording", default=None)
-intercept: Variable = ContextVar("intercept", default=None)  # a function (row, operands) -> node
+how: ContextVar[OpState | None] = ContextVar("how ops run", default=None)
+reading: Variable = ContextVar("reading", default=None)  # a function that may refuse that a node's number is read
+on_change: list[Callable[..., None]] = []  # functions to call with nodes whose numbers are about to change
 
 
 def value_of(variable: Variable, default: Any = None) -> Any:
@@ -39,28 +50,142 @@ def value_of(variable: Variable, default: Any = None) -> Any:
     return default if state is None else state.value
 
 
-def interceptor() -> Callable[..., Any] | None:
-    """The function (row, operands) -> node that runs instead of each op, or None."""
-    return value_of(intercept)
+def is_grad_enabled() -> bool:
+    """True if operations record a graph, as they do outside of `no_grad`.
+
+    Use it in an operation of your own that saves something for the backward pass.
+
+    >>> with no_grad():
+    ...     is_grad_enabled()
+    False
+    """
+    return (state := how.get()) is None or state.records
+
+
+def interceptor() -> Any:
+    """The interceptor of the innermost mode that sets one, or None."""
+    return None if (state := how.get()) is None else state.instead
+
+
+def interceptors() -> Iterator[Any]:
+    """Those of all modes that set one, the innermost first."""
+    state, last = how.get(), None
+    while state is not None:
+        if state.instead is not None and state.instead is not last:
+            yield (last := state.instead)
+        state = state.outer
+
+
+class Interceptor:
+    """What runs instead of each op while a mode is on. A mode overrides what it needs; here, nothing is changed."""
+
+    def __call__(self, row: Any, operands: Any) -> Any:
+        """Run an op, here as it runs outside of this mode."""
+        now: Any = how.get()
+        outside = now
+        while outside is not None and outside.instead is self:
+            outside = outside.outer
+        token = how.set(OpState(now.records, None if outside is None else outside.instead, now))
+        try:
+            return row(*operands)
+        finally:
+            how.reset(token)
+
+    def recorded(self, node: Any) -> None:
+        """A node got a history."""
+
+    def read(self, node: Any) -> None:
+        """The number of a node is about to be read. Raise to refuse that."""
+
+    def look(self, node: Any, requires_grad: bool) -> None:
+        """The shape of a node is about to be read, or whether it requires a gradient."""
+
+    def freeze(self, node: Any) -> None:
+        """Whether a node requires a gradient is about to be set. Raise to refuse that."""
+
+    def backward(self) -> None:
+        """A backward pass is about to start. Raise to refuse that."""
+
+
+# ---- the doors: call one of these before you read or change what a node holds
+
+
+def before_read(node: Any) -> None:
+    """The number of a node is about to be read, or written: a mode may refuse that."""
+    if mode := interceptor():
+        mode.read(node)
+    if refuse := value_of(reading):
+        refuse(node)
+
+
+def before_look(node: Any, requires_grad: bool = False) -> None:
+    """The shape of a node is about to be read, or whether it requires a gradient."""
+    if mode := interceptor():
+        mode.look(node, requires_grad)
+
+
+def before_change(*nodes: Any) -> None:
+    """The numbers of nodes are about to change, or an array is handed out that the caller may write to."""
+    if modes_on:
+        for node in nodes:
+            before_read(node)
+    for prepare in on_change:
+        prepare(*nodes)
+
+
+def before_freeze(node: Any) -> None:
+    """Whether a node requires a gradient is about to be set."""
+    if modes_on and (mode := interceptor()):
+        mode.freeze(node)
+    for prepare in on_change:
+        prepare(node)
+
+
+def tell_recorded(node: Any) -> None:
+    """A node got a history: tell the interceptors."""
+    for mode in interceptors():
+        mode.recorded(node)
 
 
 class Mode(ContextDecorator):
     """A context manager, or a decorator of functions, that sets a context variable. It may be entered again inside."""
 
-    variable: Variable
+    variable: Any
     value: Any
 
+    def state(self, outer: Any) -> State:
+        """What the variable holds inside, given what it held before."""
+        return State(self.value, outer)
+
     def __enter__(self) -> None:
-        self.variable.set(State(self.value, self.variable.get()))
+        self.variable.set(self.state(self.variable.get()))
 
     def __exit__(self, *_: object) -> None:
         state = self.variable.get()
-        if type(state) is not State:
+        if type(state) not in (State, OpState):
             raise RuntimeError(f"{type(self).__name__} was exited without having been entered")
         self.variable.set(state.outer)
 
 
-class no_grad(Mode):
+class Recording(Mode):
+    """A mode in which ops are recorded, or not, as `value` says."""
+
+    variable = how
+
+    def state(self, outer: OpState | None) -> State:
+        return OpState(self.value, None if outer is None else outer.instead, outer)
+
+
+class Intercepting(Mode):
+    """A mode in which `value`, an `Interceptor`, runs instead of each op; None ends an enclosing one."""
+
+    variable = how
+
+    def state(self, outer: OpState | None) -> State:
+        return OpState(outer is None or outer.records, self.value, outer)
+
+
+class no_grad(Recording):
     """Context manager or decorator inside which operations record no graph.
 
     Use it for predictions, measurements and updates of parameters, which need no gradient. It saves time and memory.
@@ -76,11 +201,10 @@ class no_grad(Mode):
     False
     """
 
-    variable = recording
     value = False
 
 
-class enable_grad(Mode):
+class enable_grad(Recording):
     """Context manager or decorator inside which operations record a graph, even inside `no_grad`.
 
     Use it for a gradient that is needed in the middle of an evaluation.
@@ -95,17 +219,4 @@ class enable_grad(Mode):
     True
     """
 
-    variable = recording
     value = True
-
-
-def is_grad_enabled() -> bool:
-    """True if operations record a graph, as they do outside of `no_grad`.
-
-    Use it in an operation of your own that saves something for the backward pass.
-
-    >>> with no_grad():
-    ...     is_grad_enabled()
-    False
-    """
-    return value_of(recording, True)

@@ -4,8 +4,8 @@ A row's forward function takes numbers or arrays. Its rules are algebra on `g`, 
 of the forward pass: (out, a) for a unary row, (a, b) for a binary one. They use only operators and other rows, so that
 the same line serves numbers, arrays, nodes (higher derivatives) and symbols.
 
-A parameter that a rule does not use starts with an underscore. One of which it uses the shape only is named `like`.
-Tensors read these names, and do not keep the arrays that no rule uses.
+A parameter that a rule does not use starts with an underscore. Call a parameter `like` if only its shape is used. The
+names matter: a Tensor's node inspects them, and saves only the arrays that some rule needs.
 
 A rule does not compare in Python: the outcome would be fixed when it is traced, and wrong in higher derivatives. The
 rows `step`, `sign` and `gate` do that instead. Rules are written so as not to cancel: `tanh'` is
@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from . import floats
-from .rows import Row, lib
+from .rows import Row, lib, passed, times_a, times_b
 
 TABLE: dict[str, Row] = {}
 
@@ -37,18 +37,13 @@ def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     return op(name, binary if to_b else unary, to_a, to_b, doc=doc)
 
 
-def passed(g: Any, _a: Any, _b: Any) -> Any:
-    """The identity rule: the operand's gradient is g."""
-    return g
-
-
 def flat(_g: Any, _x: Any, like: Any) -> Any:
     """The rule of a piecewise constant function, for its last operand: zeros like it."""
     return gate(like, -1.0)
 
 
 def _sigmoid(a: Any) -> Any:
-    e = lib(a).exp(-abs(a))  # never overflows
+    e = lib(a).exp(0.0 - abs(a))  # never overflows, and of unsigned integers too is negative
     return lib(a).where(a >= 0, 1.0, e) / (1.0 + e)
 
 
@@ -56,7 +51,7 @@ def _sigmoid(a: Any) -> Any:
 #        name forward        to a                             to b
 add = op("+", operator.add,  passed,                          passed,                              word="add")
 sub = op("-", operator.sub,  passed,                          lambda g, _a, _b: -g,                word="sub")
-mul = op("*", operator.mul,  lambda g, _a, b: g * b,          lambda g, a, _b: g * a,              word="mul")
+mul = op("*", operator.mul,  times_b,                         times_a,                             word="mul")
 div = op("/", floats.divide, lambda g, _a, b: g / b,          lambda g, a, b: -g * (a / b) / b,    word="div")
 neg = op("neg", operator.neg, lambda g, _out, _a: -g)
 
@@ -74,7 +69,8 @@ abs_    = op("abs", abs, lambda g, _out, a: g * sign(a), doc="The absolute value
 relu    = op("ReLU", lambda a: lib(a).maximum(a, 0.0), lambda g, out, _a: gate(g, out),
              doc="max(a, 0). The gradient at 0 is 0")
 
-# these replace comparisons in rules; but for gate, which is linear in a, they are piecewise constant
+# Rules use these instead of comparisons. `sign` and `step` are piecewise constant, so their derivative is zero; `gate`
+# is linear in a
 sign    = function("sign", flat, doc="-1, 0 or 1")
 step    = op("step", lambda a: 1.0 - (a <= 0), flat)  # 1 where a > 0, else 0
 gate    = function("gate", lambda g, _a, b: gate(g, b), flat)  # a where b > 0, else 0

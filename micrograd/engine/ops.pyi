@@ -13,9 +13,6 @@ def op(name: str, forward: Callable, to_a: Callable, to_b: Any = None, word: str
 def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
 
-def passed(g: Any, _a: Any, _b: Any) -> Any:
-    """The identity rule: the operand's gradient is g."""
-
 def flat(_g: Any, _x: Any, like: Any) -> Any:
     """The rule of a piecewise constant function, for its last operand: zeros like it."""
 

@@ -12,7 +12,7 @@ LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}
 
 
 def lib(a: Any, b: Any = 0.0) -> Any:
-    """The library for these operands: the functions of `floats`, unless one of them is not a number."""
+    """The module whose functions fit these operands: `floats` for numbers, NumPy as soon as one is an array."""
     library = LIBRARIES.get(a.__class__)
     if b.__class__ is not float and library is LIBRARIES[float]:  # a is a number, so b decides
         a, library = b, LIBRARIES.get(b.__class__)
@@ -26,10 +26,15 @@ class Row:
     has any number of operands, and its own `send`. Calling a row applies the op to numbers, to nodes, or to
     anything else with a method `_apply`.
 
-    `word` is an identifier, for a name that is a symbol such as "+". `notes` give the attributes below other values;
-    they say what the floors above want to know.
+    `backward(out)` is the row's step of a backward pass: `out` sends its gradient to its operands.
+
+    `word` is an identifier, for a name that is a symbol such as "+". Keyword arguments override the class attributes
+    below, which Tensors and `compile` read.
     """
 
+    backward: Callable[[Any], None]
+    whole_pass: Any = None  # a function that does a whole pass from a node of this row, if it can: a compiled one
+    released: bool = False  # True if the graph behind a node of this row was let go
     doc: str = ""  # the docstring, if the op is public
     settings: Mapping[str, Any] = {}  # what the row was made with besides its formulas
     needs_values: bool = True  # False if the rules use only the shapes of the values
@@ -43,6 +48,7 @@ class Row:
         self.word: str = word or name
         self.rules: Sequence[Callable[..., Any]] = [rule for rule in (to_a, to_b) if rule]
         self.of_out: bool = len(self.rules) == 1  # the rule is called with (out, a), not with the operands
+        self.backward = unary(to_a) if to_a and not to_b else binary(to_a, to_b) if to_b else send
         for note, x in notes.items():  # not by `vars(self)`, which would make every later look-up slower
             setattr(self, note, x)
 
@@ -63,11 +69,10 @@ class Row:
 
         The last rule runs first, so that the gradient of an array's first operand, the input, is still in the cache.
         """
-        values, rules, sent = node._used(create_graph), self.rules, []
-        operands = node._x if node._x.__class__ is tuple else (node._a, node._b)
+        values, rules, operands, sent = node._used(create_graph), self.rules, node._operands, []
         for i in range(len(rules) - 1, -1, -1):
             n = operands[i]
-            if n is not None and n._row is not None:
+            if n._row is not None:
                 try:
                     sent.append((n, n._fit(rules[i](g, *values))))
                 except (ZeroDivisionError, OverflowError):  # of Python's floats alone
@@ -80,8 +85,73 @@ class Row:
         return f"<Row {self.word}{f'({settings})' if settings else ''}>"
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# The steps of a backward pass. The gradient of `out` is complete, in `out._sum`; each operand's sum gets its part.
+
+
+def unary(rule: Any) -> Callable[[Any], None]:
+    """The step of a row with one operand."""
+
+    def backward(out: Any) -> None:
+        out._gradient = g = out._sum
+        out._a._sum += rule(g, out._x, out._y)
+
+    return backward
+
+
+def binary(to_a: Any, to_b: Any) -> Callable[[Any], None]:
+    """The step of a row with two operands."""
+
+    def backward(out: Any) -> None:
+        out._gradient = g = out._sum
+        part_a = to_a(g, out._x, out._y)
+        part_b = to_b(g, out._x, out._y)
+        out._a._sum += part_a
+        out._b._sum += part_b
+
+    def pass_on(out: Any) -> None:  # of a sum, with its rules written out: two calls less for the most frequent op
+        out._gradient = g = out._sum
+        out._a._sum += g
+        out._b._sum += g
+
+    def multiply(out: Any) -> None:  # of a product, likewise
+        out._gradient = g = out._sum
+        out._a._sum += g * out._y
+        out._b._sum += g * out._x
+
+    if to_a is passed and to_b is passed:
+        return pass_on
+    return multiply if to_a is times_b and to_b is times_a else backward
+
+
+def send(out: Any) -> None:
+    """The step of every other node: of any number of operands, a leaf, or where a rule raised on floats."""
+    g = out._sum
+    out._add_gradient(g)
+    for operand, part in out._row.send(out, g):
+        operand._sum = operand._plus(operand._sum, part)
+
+
+def passed(g: Any, _a: Any, _b: Any) -> Any:
+    """The identity rule: the operand's gradient is g."""
+    return g
+
+
+def times_b(g: Any, _a: Any, b: Any) -> Any:
+    """The rule of a product for its first operand."""
+    return g * b
+
+
+def times_a(g: Any, a: Any, _b: Any) -> Any:
+    """The rule of a product for its second operand."""
+    return g * a
+
+
 class _Leaf(Row):
-    """The row of a leaf that receives a gradient. It is false, so `if node._row` asks whether an op made the node."""
+    """The row of a leaf that receives a gradient.
+
+    Its truth value is False, so that `if node._row:` means "was this node made by an op?".
+    """
 
     def __bool__(self) -> bool:
         return False

@@ -1,136 +1,32 @@
-"""`Value`: a scalar that records the operations that produced it, so that gradients can flow back through them.
-
-Start reading here. An expression of Values is evaluated like one of floats, and builds a graph as it goes:
+"""`Value`: a number that remembers how it was computed, so that gradients can flow back. Start reading here.
 
     a, b = Value(2.0), Value(-3.0)      two leaves
-    c = a * b                           an inner node: data -6.0, operands a and b, row `ops.mul`
-    c.backward()                        the walk: c.grad is 1, and the rules of mul give a.grad = b = -3.0 and
-                                        b.grad = a = 2.0
+    c = a * b                           c.data is -6.0, c._prev is (a, b), c._op is "*"
+    c.backward()                        c.grad is 1.0, a.grad is b = -3.0, b.grad is a = 2.0
 
-A row is an op: its name, its function `forward` of numbers, and for each operand the rule for its gradient, `to_a` and
-`to_b`. An op of one operand has no `to_b`. The rows are in `ops`, and what a row is in `rows`.
+`backward` puts the nodes in order, each after its operands, and goes through them in reverse. Each node adds to its
+operands' gradients, which is what its `_backward` does.
+
+In the classic engine each op stores `_backward` in its result, as a closure. Here the op is a row of the table in
+`ops`, and the walk calls the row's `backward(out)`; `_backward` is made when somebody asks for it. A closure is
+an object, with a cell for each variable that it closes over, and the garbage collector has to look at each of them
+again and again. `engine/__init__` has the figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from numbers import Real
 from typing import Any, Self
 
-from . import modes, ops, walk
-from .modes import interceptor, modes_on
+from . import ops
+from .by_hand import backward_of, record_by_hand, set_backward
+from .modes import before_change, before_read, interceptor, is_grad_enabled, modes_on, on_change
+from .node import MANY, NOTHING, Node, fill_slots, refuse_redefined
+from .recording import method_of, most_derived, number, operator_of, unary
 from .rows import LEAF, Row
-
-_new = object.__new__
-SLOTS = ("_data", "_gradient", "_row", "_a", "_b", "_x", "_y", "_sum")  # what a node stores; see `Node`
-
-
-class Node:
-    """A number or an array, with the operation that produced it.
-
-    `_row` says what it is: None for a constant, `LEAF` (a row that is false) for a leaf, otherwise the row of the op.
-    `_a` and `_b` are the operands, None where one was a plain number. `_x` and `_y` are the numbers that the rules are
-    called with, whatever `data` is set to later: (out, a) for a unary row, where out is the result, (a, b) for a binary
-    one.
-
-    A row may also take any number of operands. Its node has None in `_a` and `_b`, the tuple of the operands in `_x`,
-    and in `_y` whatever the row keeps. So has a leaf, whose tuple is empty. `_gradient` is `.grad`, and `_sum` belongs
-    to the walk.
-    """
-
-    __slots__ = (*SLOTS, "__dict__", "__weakref__")
-
-    _data: Any
-    label: str = ""
-    _is_number: bool = False
-    _retains_grad: bool = False  # True if `.grad` of this inner node accumulates, as a leaf's does
-
-    requires_grad: Any = property(lambda self: self._row is not None, doc="True unless the node is a constant.")
-    is_leaf: Any = property(lambda self: not self._row, doc="True for a node that no recorded operation produced.")
-    _op: Any = property(lambda self: self._row.name if self._row else "")
-
-    @property
-    def _operands(self) -> tuple[Any, ...]:
-        """The operands of an inner node, None for a plain number."""
-        return self._x if self._x.__class__ is tuple else (self._a, self._b)
-
-    def _record(self, row: Row, operands: Any, values: Any, /) -> None:
-        """Give this node a history: a row, the operands, and the values that the rules will be called with."""
-        if row.to_a is None:
-            self._a, self._b, self._x, self._y = None, None, operands, values
-        else:
-            self._a, self._b, (self._x, self._y) = operands[0], operands[1] if row.to_b else None, values
-        self._row = row
-
-
-# The public name of the slot. A subclass may make a property of `grad`; the walk writes to the slot
-Node.grad = Node._gradient  # type: ignore[attr-defined]
-
-
-def number(x: Any) -> float | None:
-    """x as a float if it is a real number (Python's or NumPy's), else None."""
-    return float(x) if x.__class__ is float or isinstance(x, (int, Real)) else None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Recording an op: compute the result, then store the row, the operands, and the values that the rules will be called
-# with. `Value._apply` does this for any row. `_unary` and `operator_of` do it six times as fast for most calls, and
-# leave the others to `_apply`: those inside a mode, those of constants alone, and those with operands of other classes.
-# They ask for a mode before they read a number, since a node that `lazy` deferred has none yet.
-
-
-def fill_slots(out: Any, data: Any, row: Any = None, a: Any = None, b: Any = None, x: Any = (), y: Any = None) -> Any:
-    """Set every slot of a new node."""
-    out._data, out._gradient, out._row, out._sum = data, 0, row, None
-    out._a, out._b, out._x, out._y = a, b, x, y
-    return out
-
-
-def _unary(row: Row, a: Any) -> Any:
-    if modes_on or a._row is None:
-        return a._apply(row, (a,))
-    x = a._data
-    out = _new(a.__class__)  # and `fill_slots`, written out
-    out._data = out._x = row.forward(x)
-    out._gradient, out._row, out._sum = 0, row, None
-    out._a, out._b, out._y = a, None, x
-    return out
-
-
-def operator_of(row: Row) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """The methods of a binary operator: `__op__` and `__rop__`."""
-    forward = row.forward
-
-    def method(self: Value, other: Any) -> Any:
-        if modes_on:
-            return self._apply(row, (self, other))
-        x, cls = self._data, self.__class__  # in this order: reading the number gives a deferred node its class
-        if other.__class__ is cls:
-            b, y = other, other._data
-        elif other.__class__ is float or other.__class__ is int:
-            b, y = None, float(other)
-        else:
-            return self._apply(row, (self, other))
-        if self._row is None and (b is None or b._row is None):
-            return self._apply(row, (self, other))
-        out: Any = _new(cls)  # and `fill_slots`, written out
-        out._data, out._gradient, out._sum = forward(x, y), 0, None
-        out._row, out._a, out._b = row, self, b
-        out._x, out._y = x, y
-        return out
-
-    def reflected(self: Value, other: Any) -> Any:
-        if modes_on or self._row is None or (x := number(other)) is None:
-            return self._apply(row, (other, self))
-        y = self._data
-        return fill_slots(_new(self.__class__), forward(x, y), row, None, self, x, y)
-
-    return method, reflected
-
-
-def method_of(row: Row) -> Callable[..., Any]:
-    """The method of Value for a row of one operand."""
-    return lambda self: _unary(row, self)
+from .walk import run
 
 
 class Value(Node):
@@ -140,11 +36,16 @@ class Value(Node):
 
     Args:
         data: a real number, which is stored as a float.
+        _children, _op: the operands and the name of a hand-written op. Assign its backward as `out._backward = f`, a
+            function without arguments that adds to the operands' `.grad`. In place of the name, a tuple of numbers has
+            the derivative of the result by each operand, as in `Value(a.data * b.data, (a, b), (b.data, a.data))`.
         label: the name shown in drawings.
         requires_grad: False makes a constant, which receives no gradient.
+        others: `children` and `local_grads`, other names of `_children` and of the tuple.
 
     Raises:
-        TypeError: `data` is not a real number.
+        TypeError: `data` is not a real number, `_children` are not Values, or the derivatives are not real numbers.
+        ValueError: there is not one derivative for each operand.
 
     `.grad` is the integer 0 until a backward pass has reached the node, then a float (a Value under `create_graph`).
 
@@ -157,24 +58,101 @@ class Value(Node):
 
     __slots__ = ()
     _is_number = True
+    grad: Any  # the slot `_gradient`, under its public name
+    _backward_to: Callable[..., None]  # added by `scalars/value`
 
-    def __init__(self, data: float, *, label: str = "", requires_grad: bool = True):
+    def __init__(
+        self,
+        data: float,
+        _children: Sequence[Any] = (),
+        _op: Any = "",
+        label: str = "",
+        *,
+        requires_grad: bool = True,
+        **others: Any,
+    ):
         fill_slots(self, checked_number(data), LEAF if requires_grad else None)
         if label:
             self.label = label
+        if others or _op or _children or not isinstance(_children, tuple):
+            record_by_hand(self, _children, _op, requires_grad, **others)
 
-    data: Any = Node._data  # the slot's public name  # type: ignore[attr-defined]
+    @property
+    def data(self) -> float:
+        """The number. Assigning a new one does not affect gradients of graphs that used the old one."""
+        if modes_on:
+            before_read(self)
+        return self._data
 
-    def backward(self, gradient: Any = None, create_graph: bool = False) -> None:
-        """Accumulate d(self)/d(leaf) into `.grad` of every leaf that self depends on; set that of the inner nodes.
+    @data.setter
+    def data(self, data: float) -> None:
+        found = checked_number(data)
+        if modes_on or on_change:
+            before_change(self)
+        self._data = found
+
+    @property
+    def _prev(self) -> tuple[Any, ...]:
+        """The operands, in order, repeats and constants included."""
+        row = self._row
+        if not row or row.released:
+            return ()
+        if self._a is MANY:
+            return self._b
+        if self._a is NOTHING:  # a plain number: make its constant on first access, and reuse it
+            self._a = self._constant(self._x)
+        if self._b is NOTHING and row.to_b:
+            self._b = self._constant(self._y)
+        return (self._a, self._b) if row.to_b else (self._a,)
+
+    @property
+    def _backward(self) -> Callable[[], object]:
+        """A closure that adds this node's gradient to its operands' `.grad`. Assign a function to replace it."""
+        return backward_of(self)
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], object]) -> None:
+        set_backward(self, closure)
+
+    def backward(
+        self,
+        gradient: float | Value | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Value | Sequence[Value] | None = None,
+    ) -> None:
+        """Accumulate d(self)/d(leaf) into `.grad` of every leaf that self depends on.
 
         Args:
             gradient: the gradient at self, 1 by default.
+            retain_graph: False releases the graph after the pass. Values keep it by default.
             create_graph: make the gradients Values that can be differentiated again.
+            inputs: the nodes to compute gradients for, instead of all leaves.
+
+        Raises:
+            RuntimeError: self is a constant, or an earlier pass released its graph.
+
+        The `.grad` of inner nodes is overwritten, not accumulated.
+
+        >>> x = Value(3.0)
+        >>> (x * x).backward()
+        >>> (2 * x).backward()
+        >>> x.grad
+        8.0
         """
         if self._row is None:
-            raise RuntimeError(f"{self!r} is a constant: there is nothing to differentiate")
-        walk.run([self], [self._seed(gradient, create_graph)], create_graph)
+            why = f"{self!r} is a constant or was made inside no_grad()"
+            raise RuntimeError(f"nothing to differentiate: no Value in this computation has requires_grad=True: {why}")
+        if modes_on and (mode := interceptor()):
+            mode.backward()
+        if retain_graph is False or inputs is not None:
+            self._backward_to(gradient, retain_graph, create_graph, inputs)
+            return
+        plain = gradient is None and not create_graph
+        if not (plain and self._row.whole_pass and self._row.whole_pass(self)):
+            run((self,), (1.0 if plain else self._seed(gradient, create_graph),), create_graph)
+        if self._row is LEAF:
+            self._own_backward()
 
     __add__, __radd__ = operator_of(ops.add)
     __sub__, __rsub__ = operator_of(ops.sub)
@@ -184,7 +162,10 @@ class Value(Node):
 
     def __pow__(self, other: Any) -> Any:
         n = other if other.__class__ is int else number(other)
-        return NotImplemented if n is None else _unary(ops.power(n), self)
+        if n is not None:
+            return unary(ops.power(n), self)
+        row = ops.TABLE.get("pow")  # of two nodes, which `scalars/ops` adds
+        return self._apply(row, (self, other)) if row else NotImplemented
 
     def __repr__(self: Any) -> str:
         return f"{type(self).__name__}(data={self._data}, grad={self._gradient})"
@@ -196,6 +177,8 @@ class Value(Node):
 
         NotImplemented if an operand is neither, which may be a node of another kind.
         """
+        if len(operands) == 1:
+            return unary(row, operands[0])
         for x in operands:
             if isinstance(x, str):
                 found = f"found the str {x!r:.50}: write float({x!r:.40})"
@@ -204,22 +187,22 @@ class Value(Node):
                 return NotImplemented
         if modes_on and (instead := interceptor()):
             return instead(row, operands)
-        nodes = [x if isinstance(x, Value) else None for x in operands]
-        values = [float(x) if n is None else n._data for n, x in zip(nodes, operands, strict=True)]
-        cls = max((type(n) for n in nodes if n is not None), key=lambda cls: len(cls.__mro__))
-        out = fill_slots(_new(cls), row.forward(*values))
-        if any(n is not None and n._row is not None for n in nodes) and modes.is_grad_enabled():
+        nodes = [x if isinstance(x, Value) else NOTHING for x in operands]
+        values = [float(x) if n is NOTHING else n._data for n, x in zip(nodes, operands, strict=True)]
+        cls = reduce(most_derived, (type(n) for n in nodes if n is not NOTHING))
+        out = fill_slots(object.__new__(cls), row.forward(*values))
+        if any(n._row is not None for n in nodes) and is_grad_enabled():
             out._record(row, nodes, [out._data, *values] if row.of_out else values)
         return out
 
     def _constant(self, data: Any) -> Self:
         """A constant of this kind."""
-        return fill_slots(_new(type(self)), data)
+        return fill_slots(object.__new__(type(self)), data)
 
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         """A gradient of this node, checked: a number, or a node if the pass is recorded; None means 1."""
         if isinstance(gradient, Value):
-            return gradient if create_graph else gradient._data
+            return refuse_redefined(gradient, Value) if create_graph else gradient._data
         seed = 1.0 if gradient is None else number(gradient)
         if seed is None:
             raise TypeError(f"the gradient of a Value is a number, found {type(gradient).__name__}")
@@ -230,14 +213,14 @@ class Value(Node):
 
         Raises a RuntimeError if a node has another number than in the forward pass.
         """
-        seen = self._y if self._x.__class__ is tuple else (self._x, self._y)
+        seen = self._x if self._a is MANY else (self._x, self._y)
         if not (create_graph and self._row.needs_values):
             return seen
         pairs = [*zip((self, self._a) if self._row.of_out else self._operands, seen, strict=False)]
         for n, x in pairs:
-            if n is not None and n._is_number and n._data is not x and n._data != x and x == x:
+            if n is not NOTHING and n._is_number and n._data is not x and n._data != x and x == x:
                 raise RuntimeError(f"create_graph=True: '{self._op}' used {x}, now {n._data}; rerun the forward pass")
-        return [x if n is None else n for n, x in pairs]
+        return [x if n is NOTHING else refuse_redefined(n, Value) for n, x in pairs]
 
     def _fit(self, part: Any) -> Any:
         """A gradient of this node in its form, which matters to arrays."""
@@ -256,7 +239,7 @@ class Value(Node):
 
     def _ieee(self, rule: Callable[..., Any], *numbers: float) -> float:
         """The rule's result where Python's floats raise: run on constants, whose ops follow IEEE 754."""
-        part = rule(*[fill_slots(_new(Value), x) for x in numbers])
+        part = rule(*[fill_slots(object.__new__(Value), x) for x in numbers])
         return part._data if isinstance(part, Value) else part
 
 

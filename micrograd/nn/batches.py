@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from ..tensor.optional import Tensor, np
@@ -24,7 +24,8 @@ def batches(
     Use it as the inner loop of a training, `for x, y in batches(images, labels, size=32)`, once in each epoch.
 
     Args:
-        *arrays: arrays, Tensors or sequences, each with n samples on its first axis.
+        *arrays: arrays, Tensors, sequences or tables with a method `to_numpy`, as pandas has them, each with n samples
+            on its first axis.
         size: samples in a batch, over all workers. The last batch is smaller if `size` does not divide n.
         rng: NumPy generator that draws the order, by default the package's (`micrograd.manual_seed`), or where NumPy
             is not installed Python's. Workers that share the batches must seed it alike.
@@ -37,7 +38,7 @@ def batches(
         iteration. A mean over the whole batch is a sum divided by the attribute `whole` of the tuple.
 
     Raises:
-        TypeError: `share` is not a pair of integers.
+        TypeError: `share` is not a pair of integers, or instead of an array there is a dict, a set or an iterator.
         ValueError: there are no arrays, one has no axes, their lengths differ, `size` is not a positive integer, or
             there is no such worker.
 
@@ -48,9 +49,7 @@ def batches(
     >>> [(batch[0].tolist(), batch.whole) for batch in batches([1, 2, 3, 4, 5], size=2, rng=rng, share=(1, 2))]
     [([5], 2), ([1], 2), ([2], 1)]
     """
-    parts: list[Any] = [
-        x if isinstance(x, (Tensor, np.ndarray)) else np.asarray(list(x)) if np else list(x) for x in arrays
-    ]
+    parts: list[Any] = [_samples(x) for x in arrays]
     if not parts or (np and not all(x.ndim for x in parts)):
         raise ValueError("batches() needs at least one array, and each with samples along its first axis")
     if len({len(x) for x in parts}) > 1:
@@ -65,6 +64,17 @@ def batches(
     n = len(parts[0])
     order = generator(rng).permutation(n) if np else random.sample(range(n), n)
     return (_batch(parts, order[i : i + size], rank, workers) for i in range(0, len(order), size))
+
+
+def _samples(x: Any) -> Any:
+    """The samples in order, as something that can be indexed."""
+    if isinstance(x, (Mapping, Set, Iterator)):  # of keys, in no order, or for one epoch
+        raise TypeError(f"batches() takes arrays and sequences, found {type(x).__name__}: make a list of its samples")
+    if not np or isinstance(x, (Tensor, np.ndarray)):
+        return x if np else list(x)
+    if hasattr(x, "to_numpy"):  # a table: to iterate over it would give the names of its columns
+        return np.asarray(x.to_numpy())
+    return np.asarray(x if hasattr(x, "__array__") else list(x))
 
 
 def _batch(parts: list[Any], chosen: Any, rank: int, workers: int) -> Batch:

@@ -445,14 +445,14 @@ class LayerNorm1d(Module):
     Maps shape (..., dim) to the same shape.
 
     Raises:
-        ValueError: `dim` is less than 1 or, when called, is not the size of the last axis.
+        ValueError: `dim` is less than 1, `eps` is negative or, when called, `dim` is not the size of the last axis.
 
     >>> LayerNorm1d(2, eps=0.0)([[1.0, 3.0]])
     Tensor([[-1.,  1.]], grad_fn=<AddBackward0>)
     """
 
     def __init__(self, dim: int, eps: float = 1e-5, dtype: Any = None):
-        self.eps = eps
+        self.eps = _root_guard(eps)
         self.weight: Parameter = Parameter(np.ones(whole(dim, "dim")), dtype=dtype)
         self.bias: Parameter = Parameter(np.zeros(dim), dtype=dtype)
 
@@ -482,7 +482,8 @@ class RMSNorm(Module):
     Maps shape (..., *normalized_shape) to the same shape.
 
     Raises:
-        ValueError: a size is less than 1 or, when called, the shape of x does not end with `normalized_shape`.
+        ValueError: a size is less than 1, `eps` is negative or, when called, the shape of x does not end with
+            `normalized_shape`.
 
     >>> RMSNorm(2, eps=0.0)([[3.0, -3.0]])
     Tensor([[ 1., -1.]], grad_fn=<MulBackward0>)
@@ -493,7 +494,7 @@ class RMSNorm(Module):
     ):
         sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
         self.normalized_shape: tuple[int, ...] = tuple(whole(n, "normalized_shape") for n in sizes)
-        self.eps = eps
+        self.eps: float | None = None if eps is None else _root_guard(eps)
         weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
         self.weight: Parameter | None = weight
 
@@ -501,6 +502,8 @@ class RMSNorm(Module):
         x, n = as_tensor(x), len(self.normalized_shape)
         if x.shape[-n:] != self.normalized_shape:
             raise ValueError(f"{self} needs inputs whose shape ends with {self.normalized_shape}, found {x.shape}")
+        if x.dtype.kind != "f":  # squares of integers overflow
+            x = x.astype(float)
         eps = np.finfo(x.dtype).eps if self.eps is None else self.eps
         out = x / ((x * x).mean(tuple(range(-n, 0)), keepdims=True) + float(eps)).sqrt()
         return out if self.weight is None else out * self.weight
@@ -525,8 +528,8 @@ class BatchNorm1d(Module):
     Maps shape (N, num_features) or (N, num_features, length) to the same shape.
 
     Raises:
-        ValueError: `num_features` is less than 1 or, when called, x has another shape or, in training, fewer than two
-            values for each feature.
+        ValueError: `num_features` is less than 1, `eps` is negative or, when called, x has another shape or, in
+            training, fewer than two values for each feature.
 
     >>> BatchNorm1d(1, eps=0.0)([[1.0], [3.0]])
     Tensor([[-1.],
@@ -535,7 +538,7 @@ class BatchNorm1d(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, dtype: Any = None):
         n = whole(num_features, "num_features")
-        self.eps = eps
+        self.eps = _root_guard(eps)
         self.momentum = momentum
         self.weight: Parameter = Parameter(np.ones(n), dtype=dtype)
         self.bias: Parameter = Parameter(np.zeros(n), dtype=dtype)
@@ -622,6 +625,13 @@ def _check_indices(places: np.ndarray, n: int) -> None:
     if places.size and not (places.min() >= 0 and places.max() < n):
         wrong = places.min() if places.min() < 0 else places.max()
         raise IndexError(f"there is no embedding {wrong}: with {n} of them, an index is from 0 to {n - 1}")
+
+
+def _root_guard(eps: float) -> float:
+    """An `eps` that is added to what a root is taken of."""
+    if not eps >= 0:
+        raise ValueError(f"eps must not be below 0, found {eps}: the root of a negative number is nan")
+    return eps
 
 
 def _check_features(x: Tensor, n: int, layer: Module) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from reprlib import recursive_repr
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 from ..common.trees import leaves
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
 from ..engine.modes import Mode, Variable, interceptor, modes_on, no_grad
-from ..engine.value import Node
+from ..engine.rows import LEAF
+from ..engine.value import Node, Value
 from ..scalars.kinds import is_node, is_tracing, node_of
 
 # The modules being called, outermost first.
@@ -74,7 +75,7 @@ class Module(KeywordsChecked):
     if not TYPE_CHECKING:  # for which every attribute would exist
 
         def __getattr__(self, name: str) -> Any:
-            raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES)
+            raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the subclass's `forward`; TypeError if it has none."""
@@ -89,9 +90,11 @@ class Module(KeywordsChecked):
         Returns:
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
-        held = _state(self._held(), (self,))  # not of self: a subclass that overrides this may call it
-        found = dict.fromkeys(leaf for _, x in held for leaf in leaves(x))
-        return [leaf for leaf in found if leaf.requires_grad]
+        found: dict[Any, None] = {}
+        _add_parameters(self._held().values(), found, {id(self)})
+        if modes_on:  # look again, by the public names, which `compile` watches while it traces
+            return [x for x in found if x.is_leaf and x.requires_grad]
+        return [*found]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
@@ -187,6 +190,41 @@ class Module(KeywordsChecked):
 # Finding what a module holds
 
 
+def _add_parameters(items: Iterable[Any], found: dict[Any, None], seen: set[int]) -> None:
+    """Add the parameters in these items to `found`, in order. A module that overrides `parameters()` lists its own.
+
+    While a mode is on, every node is added.
+
+    Training loops ask for parameters in each step. So no names are made here, as `_held_in` does, and what a Neuron
+    holds is asked for first.
+    """
+    for x in items:
+        kind = type(x)
+        if kind is Value:
+            if x._row is LEAF or modes_on:
+                found[x] = None
+        elif kind is bool or kind is str:
+            continue
+        elif kind is list:
+            if id(x) not in seen:
+                seen.add(id(x))
+                _add_parameters(x, found, seen)
+        elif isinstance(x, (Module, tuple, dict, list)):
+            if id(x) not in seen:  # a module may refer to its parent
+                seen.add(id(x))
+                _add_parameters(
+                    _listed(x) if isinstance(x, Module) else x.values() if isinstance(x, dict) else x, found, seen
+                )
+        elif is_node(x) and (node_of(x)._row is LEAF or modes_on):
+            found[x] = None
+
+
+def _listed(module: Module) -> Iterable[Any]:
+    """What a module holds, or lists by its own `parameters()`."""
+    own = type(module).parameters
+    return module._held().values() if own is Module.parameters else own(module)
+
+
 def _held_in(
     x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True, listed: bool = False
 ) -> Iterator[tuple[str, Any]]:
@@ -201,12 +239,14 @@ def _held_in(
         if is_module := isinstance(x, Module):
             yield path.removesuffix("."), x
         held = x._held() if is_module else x if isinstance(x, dict) else dict(enumerate(x))
+        lists_others = is_module and listed and type(x).parameters is not Module.parameters
         known: set[int] = set()  # by id, since a module may have an == of the user's
         for key, item in held.items() if deep or not is_module else ():
             for pair in _held_in(item, f"{path}{key}.", (*outer, x), deep, listed):
-                known.update(map(id, leaves(pair[1])))
+                if lists_others:
+                    known.update(map(id, leaves(pair[1])))
                 yield pair
-        if isinstance(x, Module) and listed and type(x).parameters is not Module.parameters:
+        if lists_others:
             others = [p for p in dict.fromkeys(type(x).parameters(x)) if id(p) not in known]
             yield from [(f"{path}parameters", others)] if others else []
 

@@ -12,8 +12,11 @@ from numbers import Real
 from operator import index, mul
 from typing import Any
 
+from ..engine.modes import interceptor, is_grad_enabled, modes_on
 from ..engine.value import Node, Value
 from .module import Module, calling, tag
+
+PLAIN = {Value, float, int}
 
 # Activations: the name of the method of Value, and the word for it in a neuron's repr.
 ACTIVATIONS = {
@@ -75,7 +78,9 @@ class Neuron(Module, tags=True):
         if not isinstance(x, tuple) or len(x) != len(self.w):
             x = _inputs(x, self, len(self.w))
         try:
-            act: Any = sum(map(mul, self.w, x), self.b)
+            act: Any = self._number(x) if modes_on else None
+            if act is None:
+                act = sum(map(mul, self.w, x), self.b)
         except TypeError:
             act = None
         if not isinstance(act, Node):
@@ -85,6 +90,17 @@ class Neuron(Module, tags=True):
             act = getattr(act, f)() if isinstance(f, str) else f(act)
         tag(act, (*calling(self), x))
         return act
+
+    def _number(self, x: tuple[Any, ...]) -> Value | None:
+        """The weighted sum as a constant, inside `no_grad`: its terms are plain numbers, of which nobody sees a node.
+
+        None where ops are recorded, where something else runs instead of them, and for nodes of other classes.
+        """
+        if is_grad_enabled() or interceptor() or not {*map(type, self.w), type(self.b), *map(type, x)} <= PLAIN:
+            return None
+        weights = [w._data for w in self.w]
+        inputs = [v._data if type(v) is Value else v for v in x]
+        return Value(sum(map(mul, weights, inputs), self.b._data), requires_grad=False)
 
     def __repr__(self) -> str:
         f = self.activation

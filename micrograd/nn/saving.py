@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -18,12 +18,23 @@ from typing import Any
 import numpy as np
 
 from ..common.undo import all_or_nothing
+from ..engine.locks import holding
+from ..scalars.kinds import plain
 from ..tensor.tensor import Tensor
-from .module import Module
+from .module import Module, _by_name
 
 FilePath = str | os.PathLike[str]
 EXPORTS = {".onnx": "to_onnx", ".js": "to_js", ".mjs": "to_js"}  # the methods of a compiled function
 STATES = "micrograd.states"  # the key in the metadata
+OTHERS = {".pt", ".pth", ".ckpt", ".bin", ".npz", ".npy", ".pkl", ".pickle", ".h5", ".hdf5"}  # read as something else
+FOREIGN = {  # how files begin that hold weights in another format
+    b"PK\3\4": "a file of torch.save, or NumPy's .npz",
+    b"\x80": "a pickle, as an older torch.save wrote it",
+    b"\x93NUMPY": "NumPy's .npy",
+    b"\x89HDF": "HDF5",
+    b"{": "JSON",
+}
+NAMES = ": names of the parameters"  # of an optimizer, after its own name
 _saving = Lock()  # two threads may save to one path
 
 
@@ -71,12 +82,13 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
         )
     if dtype is not None and target.suffix != ".onnx":
         raise TypeError(f"found dtype={dtype!r}: that is for .onnx files; other numbers keep their dtype")
+    if target.suffix.lower() in OTHERS:
+        raise ValueError(f"{target.name} is a name of another format, and this is safetensors: end it in .safetensors")
     content = _safetensors(source) if export is None else export(source, *[dtype] * (target.suffix == ".onnx"))
     if target.exists() and not target.is_file():
         target.write_bytes(content)
     else:
-        with _saving:
-            _replace(target.resolve(), content)
+        holding(_saving, _replace, target.resolve(), content)
 
 
 def load(path: FilePath, into: Any = None) -> dict[str, Any]:
@@ -97,7 +109,8 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         TypeError: `into` has no state.
         ValueError: the file is damaged or no safetensors file, or holds no state that fits.
 
-    A training that resumes bit for bit saves all that a step depends on, and draws its batches from the step.
+    The states of an optimizer go to the parameters by name, if the module is saved and loaded together with it. A
+    training that resumes bit for bit saves all that a step depends on, and draws its batches from the step.
 
     >>> import tempfile
     >>> from micrograd.nn import Linear
@@ -118,8 +131,8 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
     for x in objects.values():
         if not _has_state(x):
             raise TypeError(f"load() fills modules, optimizers and schedules, found {type(x).__name__}")
-    with open(path, "rb"):  # raises Python's own error if the file is missing or unreadable
-        pass
+    with open(path, "rb") as file:  # raises Python's own error if the file is missing or unreadable
+        start = file.read(9)
     try:
         with safe_open(path, framework="np") as file:
             packed = json.loads((file.metadata() or {}).get(STATES, "{}"))
@@ -127,13 +140,18 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
         if odd := [x.dtype for x in arrays.values() if x.dtype.kind not in "fiub"]:  # a package that onnx needs adds it
             raise TypeError(f"NumPy has no {odd[0]}")
     except (SafetensorError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}") from error
+        kind = next((kind for mark, kind in FOREIGN.items() if start.startswith(mark)), "")
+        hint = kind and f"; it looks like {kind}: read it with what wrote it, and pass the arrays to load_state_dict()"
+        raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}{hint}") from error
     undo: list[Any] = []  # those that did fit get their own states back
     try:
         with all_or_nothing(undo):
             for name, x in objects.items():
                 before = type(x).state_dict(x)
-                type(x).load_state_dict(x, _state_of(x, name, arrays, packed))
+                state = _state_of(x, name, arrays, packed)
+                if then := packed.get(f"{name}{NAMES}"):
+                    state = _in_order(state, then, x, objects, arrays)
+                type(x).load_state_dict(x, state)
                 undo.append(partial(type(x).load_state_dict, x, before))
     except BaseException as error:
         error.add_note(f"while loading {os.fspath(path)}")
@@ -176,6 +194,8 @@ def _safetensors(source: Any) -> bytes:
             arrays |= {prefix + _name(key): _storable(array, key) for key, array in type(x).state_dict(x).items()}
         else:
             packed[name] = _packed(type(x).state_dict(x), name, arrays)
+            if any(names := _names(getattr(x, "params", ()), parts)):
+                packed[f"{name}{NAMES}"] = names
     return to_bytes(arrays, {STATES: json.dumps(packed)} if packed else None)
 
 
@@ -210,9 +230,38 @@ def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mappi
     if isinstance(x, Module):
         return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
     if name not in packed:
-        found = ", ".join(map(repr, packed)) or "none"
+        found = ", ".join(repr(key) for key in packed if not key.endswith(NAMES)) or "none"
         raise ValueError(f"the file has no state of a {type(x).__name__} called {name!r}; states there: {found}")
     return _unpacked(packed[name], arrays)
+
+
+def _names(params: Sequence[Any], objects: Mapping[str, Any]) -> list[str]:
+    """What an optimizer's parameters are called in the modules among the objects; "" for those of none."""
+    known: dict[int, str] = {}
+    for name, module in objects.items():
+        for key, held in _by_name(module).items() if isinstance(module, Module) else ():
+            path, listed = f"{_prefix(name)}{key}", isinstance(held, (list, tuple))
+            for own, leaf in [(f"{path}.{i}", x) for i, x in enumerate(held)] if listed else [(path, held)]:
+                known[id(leaf)] = min(own, known.get(id(leaf), own))  # of a shared one, the same in every order
+    return [known.get(id(p), "") for p in params]
+
+
+def _in_order(state: Any, then: list[str], x: Any, objects: Any, arrays: Mapping[str, Any]) -> Any:
+    """The state of an optimizer in the order of its parameters, which may be another one than when it was saved."""
+    now = _names(x.params, objects)
+    if not any(now):  # their module is not loaded now: if it was, their numbers are those of these names
+        known = {f"{name}.{i}": number for name, a in arrays.items() if a.ndim == 1 for i, number in enumerate(a)}
+        pairs = zip(then, x.params, strict=False)
+        now = [name for name, p in pairs if not name or np.array_equal({**known, **arrays}[name], plain(p))]
+    if sorted(now) != sorted(then):
+        raise ValueError(
+            f"the state is of {', '.join(then):.200}, not of this optimizer's parameters: load it in one call with its "
+            "module"
+        )
+    parts: dict[str, list[Any]] = {name: [] for name in then}
+    for name, part in zip(then, state["state"], strict=True):
+        parts[name].append(part)
+    return {**state, "state": [parts[name].pop(0) for name in now]}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -13,14 +13,14 @@ from typing import Any
 
 from ..common.trees import leaves
 from ..engine import walk
-from ..engine.modes import Mode, intercept, interceptor
+from ..engine.modes import Intercepting, Interceptor, interceptor
 from ..engine.rows import Row
 from ..scalars.kinds import frame_of_the_user, is_tracing, node_of, plain
 
 _REGISTRY = "__warningregistry__"  # where Python notes, in a module, what its filters showed already
 
 
-class strict(Mode):
+class strict(Intercepting):
     """Context manager or decorator that warns of the silent mistakes of a training loop, once for each line.
 
     Use it around the first steps of a new training loop, or when a network does not learn. It warns of
@@ -47,7 +47,6 @@ class strict(Mode):
     ['step(): gradients were not cleared since the last step: call zero_grad() before backward()']
     """
 
-    variable = intercept
     value: Any = property(  # a trace has no numbers to check
         lambda self: interceptor() if is_tracing() else self._watch, doc="The function that runs instead of each op."
     )
@@ -78,7 +77,7 @@ _watching = _Watching()
 walk.watchers.append(_watching)  # after the hooks, which may replace a gradient
 
 
-class Watch:
+class Watch(Interceptor):
     """What strict mode has seen: the gradients that the last step used, and the lines that were warned of."""
 
     def __init__(self) -> None:
@@ -95,12 +94,7 @@ class Watch:
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
         """Run an op, and check how its operands were broadcast."""
-        state: Any = intercept.get()
-        token = intercept.set(state.outer)
-        try:
-            out = row(*operands)
-        finally:
-            intercept.reset(token)
+        out = super().__call__(row, operands)
         shapes: list[Any] = sorted((getattr(x, "shape", ()) for x in operands), key=len)
         if list(map(len, shapes)) == [1, 2] and shapes[0][0] > 1 and shapes[1] == (*shapes[0], 1):
             several = len({getattr(x, "requires_grad", False) for x in operands}) == 2

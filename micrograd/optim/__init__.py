@@ -20,7 +20,7 @@ True
 """
 
 from .optimizers import SGD, Adam, AdamW, Optimizer, clip_grad_norm, clip_grad_norm_
-from .schedules import CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, StepLR
+from .schedules import CosineAnnealingLR, LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "clip_grad_norm", "clip_grad_norm_"]
-__all__ += ["CosineAnnealingLR", "LRScheduler", "LambdaLR", "LinearLR", "StepLR"]
+__all__ += ["CosineAnnealingLR", "LRScheduler", "LambdaLR", "LinearLR", "SequentialLR", "StepLR"]

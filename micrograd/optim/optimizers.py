@@ -25,11 +25,21 @@ Total = Callable[[Any], Any] | None
 
 
 class State(dict[Any, Any]):
-    """What an optimizer remembers of one parameter, or the states of all; compiled training steps may store what is in
-    it elsewhere until it is read.
+    """What an optimizer remembers of one parameter; compiled training steps may store what is in it elsewhere until it
+    is read.
     """
 
     __slots__ = ("__weakref__", "store")
+
+
+class States(State):
+    """The states of all parameters. One that somebody took out begins again, empty."""
+
+    __slots__ = ()
+
+    def __missing__(self, p: Any) -> State:
+        self[p] = state = State()
+        return state
 
 
 class Optimizer(Settings):
@@ -63,6 +73,7 @@ class Optimizer(Settings):
     """
 
     lr: float
+    initial_lr: float  # what `lr` was before the first schedule
     weight_decay: float
 
     # The state of a parameter, by name: True if it has the parameter's shape, False if it is a count.
@@ -75,13 +86,13 @@ class Optimizer(Settings):
         self._used: list[Any] = []  # the gradients that the last step used, which are sums if there is a `reduce=`
         self._copies: dict[Any, Any] = {}  # of the parameters' arrays, for a step that fails
         self.params: list[Any] = parameters_of(params, type(self).__name__)
-        self.state: dict[Any, dict[str, Any]] = State({p: State() for p in self.params})
+        self.state: dict[Any, dict[str, Any]] = States({p: State() for p in self.params})
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
 
     def _check(self) -> None:
         """Validate the hyperparameters."""
-        for name in ("lr", "weight_decay", "momentum"):
+        for name in ("lr", "initial_lr", "weight_decay", "momentum"):
             if name in vars(self):
                 setattr(self, name, not_negative(getattr(self, name), name))
 
@@ -130,7 +141,8 @@ class Optimizer(Settings):
     def step(self) -> None:
         """Update every parameter once, from its `.grad`, after `reduce()`. A NaN propagates to the parameter.
 
-        If it raises, Ctrl-C included, no parameter and no state has changed.
+        The step is all or nothing. If it raises an error, no parameter and no state has changed. A Ctrl-C or a lack of
+        memory may come at its very end, and then the step is complete although it raises.
         """
         if not self._reduced:
             self.reduce()
@@ -184,8 +196,9 @@ class Optimizer(Settings):
             ValueError: the state does not fit. The message lists every problem.
         """
         settings, remembered = parts_of(state)
-        if set(settings) != set(self._settings()):
-            raise ValueError(f"the state has settings {sorted(settings)}, this optimizer {sorted(self._settings())}")
+        theirs, ours = (sorted({*names} - {"initial_lr"}) for names in (settings, self._settings()))
+        if theirs != ours:
+            raise ValueError(f"the state has settings {theirs}, this optimizer {ours}")
         if len(remembered) != len(self.params):
             raise ValueError(f"the state is of {len(remembered)} parameters, and this optimizer has {len(self.params)}")
         trial = copy(self)
@@ -194,7 +207,7 @@ class Optimizer(Settings):
         pairs = zip(self.params, remembered, strict=True)
         if problems := [f"parameter {i} {bad}" for i, (p, x) in enumerate(pairs) for bad in self._misfits(p, x)]:
             raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        trial.state = State(zip(self.params, map(State, deepcopy(list(remembered))), strict=True))
+        trial.state = States(zip(self.params, map(State, deepcopy(list(remembered))), strict=True))
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, found: Any) -> list[str]:

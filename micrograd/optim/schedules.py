@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from copy import copy, deepcopy
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import partial
 from typing import Any
 
+from ..common.undo import all_or_nothing
 from .checks import Settings, not_negative, steps
 from .optimizers import Optimizer
 
@@ -15,7 +18,7 @@ class LRScheduler(Settings):
     """Base class of schedules, which set `optimizer.lr` to `lr_at(t)`, where t counts the calls of `step()`.
 
     Use it for a schedule that has settings. A subclass defines `lr_at`, and `base_lr` is the learning rate that
-    the optimizer had. For a formula alone, `LambdaLR` is shorter.
+    the optimizer had before its first schedule. For a formula alone, `LambdaLR` is shorter.
 
     Args:
         optimizer: an optimizer with a learning rate.
@@ -38,12 +41,13 @@ class LRScheduler(Settings):
         if not isinstance(optimizer, Optimizer) or not hasattr(optimizer, "lr"):
             raise TypeError(f"a schedule sets the lr of an optimizer, found {type(optimizer).__name__}, which has none")
         self.optimizer = optimizer
-        self.base_lr: float = optimizer.lr
+        self.base_lr: float = getattr(optimizer, "initial_lr", optimizer.lr)
         self.t: int = 0
-        optimizer.lr = self.lr_at(0)
+        lr = self._next(optimizer.lr, 0)
+        optimizer.initial_lr, optimizer.lr = self.base_lr, lr
 
     def lr_at(self, t: int) -> float:
-        """The learning rate after t steps. To be overridden.
+        """The learning rate after t steps, if nothing else changes it. To be overridden.
 
         Args:
             t: the number of calls of `step()` so far.
@@ -58,16 +62,23 @@ class LRScheduler(Settings):
 
     def step(self) -> None:
         """Advance by one step, and set the optimizer's learning rate."""
-        lr = self.lr_at(self.t + 1)
+        lr = self._next(self.optimizer.lr, self.t + 1)
         self.t, self.optimizer.lr = self.t + 1, lr
+
+    def _next(self, lr: float, t: int) -> float:
+        """The learning rate after t steps, if it was lr one step before."""
+        return self.lr_at(t)
 
     def state_dict(self) -> dict[str, Any]:
         """Copy the state of the schedule.
 
         Returns:
-            Dict of the settings, `t`, `base_lr`, and the optimizer's learning rate as `lr`. Functions are left out.
+            Dict of the settings, `t`, `base_lr`, and the optimizer's learning rate as `lr`. Functions are left out. The
+            parts of a `SequentialLR` are a list of their states.
         """
         settings = {name: x for name, x in vars(self).items() if name != "optimizer" and not callable(x)}
+        if "schedulers" in settings:
+            settings["schedulers"] = [schedule.state_dict() for schedule in settings["schedulers"]]
         return deepcopy({"lr": self.optimizer.lr, **settings})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -81,19 +92,26 @@ class LRScheduler(Settings):
 
         The optimizer's own state may be loaded before or after.
         """
-        names, trial = self.state_dict().keys(), copy(self)
+        try:
+            with all_or_nothing([partial(self._take, self.state_dict())]):
+                self._take(deepcopy(state))
+                not_negative(self.optimizer.lr, "lr")
+                not_negative(self.lr_at(steps(self.t + 1, "t + 1")), "the next lr")
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise ValueError(f"this state gives no learning rate, and nothing was loaded: {error}") from error
+
+    def _take(self, state: Any) -> None:
+        """Load a `state_dict` unchecked, except for its names."""
+        names = self.state_dict().keys()
         if not isinstance(state, Mapping) or state.keys() != names:
             raise ValueError(f"no state of a {type(self).__name__}, which has {', '.join(names)}: found {state!r:.100}")
-        settings = deepcopy(dict(state))
-        lr = settings.pop("lr")
-        vars(trial).update(settings)
-        try:
-            for rate, name in ((lr, "lr"), (trial.lr_at(steps(trial.t + 1, "t + 1")), "the next lr")):
-                not_negative(rate, name)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise ValueError(f"this state gives no learning rate, and nothing was loaded: {error}") from error
-        vars(self).update(settings)
-        self.optimizer.lr = lr
+        for name, x in state.items():
+            if name == "schedulers":
+                for schedule, part in zip(getattr(self, name), x, strict=True):
+                    schedule._take(part)
+            elif name != "lr":
+                setattr(self, name, x)
+        self.optimizer.lr = state["lr"]
 
 
 class LambdaLR(LRScheduler):
@@ -128,7 +146,22 @@ class LambdaLR(LRScheduler):
         return self.base_lr * self.lr_lambda(t)
 
 
-class StepLR(LRScheduler):
+class _Chained(LRScheduler):
+    """A schedule that scales the learning rate that it finds, so that several of one optimizer multiply."""
+
+    eta_min: float = 0.0  # only what is above it is scaled
+
+    def _next(self, lr: float, t: int) -> float:
+        before, now = self.lr_at(t - 1) if t else self.base_lr, self.lr_at(t)
+        if lr == before:  # nothing else has changed it: the formula alone, without rounding errors that add up
+            return now
+        if before == self.eta_min:  # there is nothing to scale, so what comes is added
+            return lr + now - before
+        factor = (now - self.eta_min) / (before - self.eta_min)
+        return lr * factor + self.eta_min * (1 - factor)
+
+
+class StepLR(_Chained):
     """Step decay, where the learning rate is multiplied by `gamma` every `step_size` steps.
 
     Use it to lower the learning rate at fixed times, such as after each third of the training.
@@ -159,7 +192,7 @@ class StepLR(LRScheduler):
         return self.base_lr * self.gamma ** (t // self.step_size)
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_Chained):
     """Linear warm-up of the factor of the learning rate from `start_factor` to `end_factor` in `total_iters` steps.
 
     Use it where a training is unstable at the beginning, or with an `end_factor` of 0 as a linear decay.
@@ -194,7 +227,7 @@ class LinearLR(LRScheduler):
         return self.base_lr * (self.start + (self.end - self.start) * done)
 
 
-class CosineAnnealingLR(LRScheduler):
+class CosineAnnealingLR(_Chained):
     """Cosine decay to `eta_min` in `T_max` steps, without restarts (Loshchilov and Hutter, 2016).
 
     Use it for a training of known length, which slows down smoothly towards the end.
@@ -217,9 +250,59 @@ class CosineAnnealingLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0):
         self.T_max: int = steps(T_max, "T_max")
-        self.eta_min = eta_min
+        self.eta_min: float = eta_min
         super().__init__(optimizer)
 
     def lr_at(self, t: int) -> float:
         """The learning rate after t steps."""
         return self.eta_min + (self.base_lr - self.eta_min) * (1 + math.cos(math.pi * t / self.T_max)) / 2
+
+
+class SequentialLR(LRScheduler):
+    """Several schedules one after the other, each of which counts its steps from its own beginning.
+
+    Use it for a warm-up that another schedule follows.
+
+    Args:
+        optimizer: the optimizer of all schedules.
+        schedulers: the schedules. Call `step()` of the `SequentialLR` alone.
+        milestones: the steps at which the second schedule and each later one begins.
+
+    Raises:
+        TypeError: as for `LRScheduler`.
+        ValueError: `schedulers` has something other than schedules of this optimizer, or the milestones are not
+            increasing positive integers, one fewer than the schedules.
+
+    >>> from micrograd import Value
+    >>> from micrograd.optim import SGD
+    >>> optimizer = SGD([Value(0.0)], lr=1.0)
+    >>> warm_up, decay = LinearLR(optimizer, 0.5, total_iters=2), CosineAnnealingLR(optimizer, T_max=4)
+    >>> schedule = SequentialLR(optimizer, [warm_up, decay], milestones=[2])
+    >>> [round(schedule.lr_at(t), 2) for t in range(7)]
+    [0.5, 0.75, 1.0, 0.85, 0.5, 0.15, 0.0]
+    """
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]):
+        self.schedulers: list[Any] = list(schedulers)
+        self.milestones: list[int] = list(milestones)
+        ours = all(getattr(schedule, "optimizer", None) is optimizer for schedule in self.schedulers)
+        if not ours or len(self.milestones) != len(self.schedulers) - 1 or sorted({0, *milestones}) != [0, *milestones]:
+            raise ValueError(
+                "SequentialLR takes schedules of this optimizer, and one milestone fewer, which increase: found "
+                f"{len(self.schedulers)} schedules, {self.milestones}"
+            )
+        super().__init__(optimizer)
+
+    def _part(self, t: int) -> tuple[LRScheduler, int]:
+        """The schedule of step t, and its own number of steps."""
+        i = bisect_right(self.milestones, t)
+        return self.schedulers[i], t - (0, *self.milestones)[i]
+
+    def lr_at(self, t: int) -> float:
+        """The learning rate after t steps."""
+        schedule, since = self._part(t)
+        return schedule.lr_at(since)
+
+    def _next(self, lr: float, t: int) -> float:
+        schedule, since = self._part(t)
+        return schedule._next(lr, since) if since else schedule.lr_at(0)

@@ -6,11 +6,9 @@ rows       rows with any number of operands
 kinds      what is a node; what a mode replaces, or refuses to read
 modes      set_grad_enabled; modes as decorators of generators and coroutines
 methods    x.exp(), x.maximum(y), comparisons, ...: what Value and Tensor have in common
-closures   ops that users write, with `_backward`, a closure
 hooks      register_hook
 anomaly    detect_anomaly
 release    what `retain_graph=False` makes of a graph
-turns      a pass that waits for another thread's in vain raises
 grad_fn    the graph through PyTorch's interface
 passes     the order of a graph; a pass to given inputs
 roots      backward and grad, from several roots, to given inputs, checked
@@ -18,8 +16,7 @@ value      what else a Value can do, attached to it
 """
 
 from . import anomaly as anomaly
-from . import closures as closures
 from . import hooks as hooks
 from . import methods as methods
-from . import turns as turns
+from . import modes as modes
 from . import value as value

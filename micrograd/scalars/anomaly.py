@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextvars import ContextVar
 from typing import Any
 
 from ..engine import walk
-from ..engine.modes import Mode, Variable, modes_on, value_of
-from ..engine.rows import Row
-from ..engine.value import Node
-from .kinds import attach, is_tracing, line_of_the_user, plain
+from ..engine.modes import Intercepting, Interceptor, interceptor, interceptors
+from ..engine.node import Node
+from .kinds import attach, is_tracing, line_of_the_user, node_of, plain
 
 _seen: dict[Any, list[tuple[Any, Any]]] = {}  # for each pass under way: its nodes and their gradients so far
-_record = Node._record
+
+
+@attach(Node)
+class _Node:
+    _made_at = "a line that ran outside of detect_anomaly"
+
+
+class _Noting(Interceptor):
+    """Notes the line of the user's code that makes each node."""
+
+    def __call__(self, row: Any, operands: Any) -> Any:
+        out = super().__call__(row, operands)
+        self.recorded(node_of(out))
+        return out
+
+    def recorded(self, node: Any) -> None:
+        node._made_at = line_of_the_user()
 
 
 def is_anomaly_enabled() -> bool:
     """True inside `detect_anomaly`, but not in a trace, which has no numbers to check."""
-    return value_of(detect_anomaly.variable, False) and not is_tracing()
+    return not is_tracing() and any(isinstance(mode, _Noting) for mode in interceptors())
 
 
-@attach(Node)
-class _Noting:
-    _made_at = "a line that ran outside of detect_anomaly"
-
-    def _record(self: Any, row: Row, operands: Sequence[Any], values: Any, /) -> None:
-        _record(self, row, operands, values)
-        if modes_on and is_anomaly_enabled():
-            self._made_at = line_of_the_user()
-
-
-class detect_anomaly(Mode):
+class detect_anomaly(Intercepting):
     """Context manager or decorator in which a backward pass that makes a NaN raises, with the line of the forward pass.
 
     Use it for debugging, when a loss has become nan. Run forward and backward inside it. It is slow.
@@ -50,8 +53,9 @@ class detect_anomaly(Mode):
     RuntimeError: the backward of 'log' produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
-    variable: Variable = ContextVar("checking", default=None)
-    value = True
+    value: Any = property(  # a trace has no numbers to check
+        lambda self: interceptor() if is_tracing() else _Noting(), doc="The function that runs instead of each op."
+    )
 
     def __enter__(self) -> None:
         walk.watchers.append(_refuse_nan)

@@ -1,4 +1,4 @@
-"""All functions of numbers, by NumPy's names: those of `engine.floats`, and those that more rows need."""
+"""The functions of numbers that more rows need, by NumPy's names. The engine finds them beside its own, in `floats`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from math import copysign
 
+from ..engine import floats
 from ..engine.floats import *  # noqa: F403
 from ..engine.floats import Function, divide, ieee, maximum
 
@@ -68,5 +69,11 @@ def minimum(a: float, b: float) -> float:
 
 def clip(a: float, low: float | None, high: float | None) -> float:
     """a clipped to [low, high], where None is no bound; nan stays nan."""
-    a = a if low is None else maximum(a, float(low))
-    return a if high is None else minimum(a, float(high))
+    if low is not None and a <= low:
+        a = float(low)
+    return float(high) if high is not None and a >= high else a
+
+
+for _name, _function in [*vars().items()]:
+    if callable(_function) and not hasattr(floats, _name):
+        setattr(floats, _name, _function)

@@ -9,11 +9,10 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
-from ..engine.modes import Mode, Variable, interceptor, modes_on, value_of
+from ..engine.modes import Mode, Variable, before_look, before_read, interceptor, modes_on, reading, value_of
 from ..engine.value import Node
 
 _OF_ANY_CLASS = {*vars(type("", (), {"__slots__": (), "__annotations__": {}})), "__dict__", "__weakref__"}
-hiding: Variable = ContextVar("hiding", default=None)
 
 
 def is_node(x: Any) -> bool:
@@ -49,24 +48,8 @@ def verify(x: Any, rule: Callable[[Any], object]) -> None:
 
 def watched(x: Any, requires_grad: bool = False) -> Any:
     """A node whose shape, or `requires_grad`, is read: `compile`, while it traces, notes that."""
-    if is_tracing():
-        interceptor().watch(x, requires_grad)  # type: ignore[union-attr]
+    before_look(x, requires_grad)
     return x
-
-
-def setting(x: Any) -> None:
-    """To be called before `requires_grad` of a node is set, which `compile` refuses while it traces."""
-    if is_tracing():
-        interceptor().refuse_setting(x)  # type: ignore[union-attr]
-
-
-before_change: list[Callable[..., None]] = []  # `lazy` enters what computes the readers of the nodes it is called with
-
-
-def changing(*nodes: Any) -> None:
-    """To be called before the data of nodes change, or could without notice, and before `requires_grad` does."""
-    for prepare in before_change:
-        prepare(*nodes)
 
 
 class differentiating(Mode):
@@ -82,32 +65,34 @@ def is_differentiating() -> bool:
 
 
 class hidden(Mode):
-    """Context in which `read_data` refuses nodes that require a gradient, and these: a derivative would miss it.
+    """Context in which reading the number of a node that requires a gradient raises: a derivative would miss it.
 
     Args:
         nodes: more nodes whose numbers must not be read; None ends an enclosing `hidden`.
     """
 
-    variable = hiding
+    variable = reading
 
     def __new__(cls, nodes: Sequence[Any] | None) -> Any:
         """The mode for these nodes."""
         return object.__new__(cls)
 
     def __init__(self, nodes: Sequence[Any] | None):
-        self.value = nodes
+        self.nodes = nodes
+        self.value = None if nodes is None else self._refuse
+
+    def _refuse(self, node: Any) -> None:
+        if node._row is not None or any(node is x for x in self.nodes or ()):
+            raise RuntimeError(
+                "create_graph=True and jvp: this backward reads the numbers in a node, which would be frozen in "
+                "derivatives; write it with ops on g and on saved nodes"
+            )
 
 
 def read_data(node: Any) -> Any:
     """A node's data. Raises where the number would be frozen: while `compile` traces, and inside `hidden`."""
-    if is_tracing():
-        interceptor().refuse()  # type: ignore[union-attr]
-    others = value_of(hiding)
-    if others is not None and (node._row is not None or any(node is x for x in others)):
-        raise RuntimeError(
-            "create_graph=True and jvp: this backward reads the numbers in a node, which would be frozen in "
-            "derivatives; write it with ops on g and on saved nodes"
-        )
+    if modes_on:
+        before_read(node)
     return node._data
 
 

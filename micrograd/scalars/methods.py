@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 from warnings import warn
 
-from ..common.words import NAMES, unknown
+from ..common.words import NAMES, checked, unknown
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.rows import Row
 from ..engine.value import Value, method_of, number, operator_of
@@ -41,10 +41,11 @@ class Elementwise:
         return self**exponent  # type: ignore[operator]
 
     def leaky_relu(self, slope: float = 0.01) -> Self:
-        return ops.leaky_relu(slope)(self)
+        return self._apply(ops.leaky_relu(slope), (self,))  # type: ignore[attr-defined]
 
+    @checked
     def clip(self, low: float | None = None, high: float | None = None) -> Self:
-        return ops.clip(low, high)(self)
+        return self._apply(ops.clip(low, high), (self,))  # type: ignore[attr-defined]
 
     def __pos__(self) -> Self:
         return self
@@ -92,8 +93,16 @@ class Elementwise:
 
         return player(self, **options)
 
+    @property
+    def _mask(self) -> Any:
+        """What a masked array of NumPy's asks an operand for, before it computes on the number alone."""
+        raise TypeError(
+            f"found a masked array and a {type(self).__name__}: the result would have no gradient; pass a plain array, "
+            "as from filled(0.0), and multiply by a mask of 0 and 1"
+        )
+
     def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in NAMES]
+        return [name for name in object.__dir__(self) if name not in NAMES and name != "_mask"]
 
 
 def _foreign(name: str) -> property:
@@ -157,5 +166,16 @@ def _compare(compare: Callable[[float, Any], bool]) -> Callable[[Value, Any], An
     return method
 
 
+def _method_of_two(row: Row) -> Callable[[Value, Any], Any]:
+    """The method of a row of two operands: an operator, which raises what it does not take."""
+    operator, _ = operator_of(row)
+
+    def method(self: Value, other: Any) -> Any:
+        out = operator(self, other)
+        return row(self, other) if out is NotImplemented else out
+
+    return method
+
+
 attach(Value)(Elementwise)
-elementwise(method_of, lambda row: lambda self, other: row(self, other), operator_of, _compare)(Value)
+elementwise(method_of, _method_of_two, operator_of, _compare)(Value)

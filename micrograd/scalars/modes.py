@@ -8,7 +8,7 @@ from contextvars import Token
 from functools import wraps
 from typing import Any, Self
 
-from ..engine.modes import Mode, State, recording
+from ..engine.modes import Mode, OpState, Recording, how
 from .kinds import attach
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # flags of a code object, as in `inspect`
@@ -66,11 +66,11 @@ class _Inside(Generator):
             return self.generator.throw(*error)
 
 
-class _Called(State):
+class _Called(OpState):
     """The state that `set_grad_enabled(False)` sets outside of any mode: there is none to return to."""
 
 
-class set_grad_enabled(Mode):
+class set_grad_enabled(Recording):
     """Switch recording on or off, from now on, inside a `with`, or in a decorated function.
 
     Use it where a variable says whether to record. Otherwise `no_grad` is clearer.
@@ -92,8 +92,6 @@ class set_grad_enabled(Mode):
     True
     """
 
-    variable = recording
-
     def __new__(cls, mode: bool) -> Self:
         return object.__new__(cls)
 
@@ -101,12 +99,12 @@ class set_grad_enabled(Mode):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled takes True or False, found {type(mode).__name__} {mode!r:.50}")
         self.value = mode
-        now = recording.get()
+        now = how.get()
         if now is None or isinstance(now, _Called):
-            state = None if mode else _Called(mode, None)
+            state = None if mode else _Called(mode, None, None)
         else:
-            state = State(mode, now.outer)
-        self._called: tuple[State | None, Token] | None = state, recording.set(state)
+            state = OpState(mode, now.instead, now.outer)
+        self._called: tuple[OpState | None, Token] | None = state, how.set(state)
 
     def __enter__(self) -> None:
         self._take_back()
@@ -119,6 +117,6 @@ class set_grad_enabled(Mode):
     def _take_back(self) -> None:
         """Undo the effect of the plain call, if it is still in effect: it was meant for a `with` or a function."""
         called, self._called = self._called, None
-        if called is not None and recording.get() is called[0]:
+        if called is not None and how.get() is called[0]:
             with suppress(ValueError):  # the call was made in another thread or task: nothing to undo in this one
-                recording.reset(called[1])
+                how.reset(called[1])

@@ -14,11 +14,10 @@ from numbers import Real
 from typing import Any
 
 from ..engine.ops import *  # noqa: F403
-from ..engine.ops import TABLE, div, exp, flat, function, gate, log, op, passed, sigmoid, sqrt, step
-from ..engine.rows import LIBRARIES, Row, lib
-from . import floats
+from ..engine.ops import TABLE, div, exp, flat, function, gate, log, op, sigmoid, sqrt, step
+from ..engine.rows import Row, lib, passed
+from . import floats as _floats  # which also gives the engine the functions that these rows call
 
-LIBRARIES.update(dict.fromkeys((float, int, bool), floats))
 MAKERS: dict[str, Callable[..., Row]] = {}  # functions that make a row from its settings, which are not differentiated
 
 
@@ -42,7 +41,7 @@ def share(g: Any, m: Any) -> Any:
 
 
 def _softplus(a: Any) -> Any:
-    return lib(a).maximum(a, 0.0) + lib(a).log1p(lib(a).exp(-abs(a)))
+    return lib(a).maximum(a, 0.0) + lib(a).log1p(lib(a).exp(0.0 - abs(a)))
 
 
 def _radius(a: Any, b: Any) -> Any:
@@ -147,7 +146,9 @@ def leaky_relu(slope: float = 0.01) -> Row:
     >>> leaky_relu(-2.0), leaky_relu(3.0)
     (-0.02, 3.0)
     """
-    return _leaky_relu(float(_checked_setting(slope, "the slope of leaky_relu is")))
+    if slope.__class__ is not float:
+        slope = float(_checked_setting(slope, "the slope of leaky_relu is"))
+    return _leaky_relu(slope)
 
 
 @lru_cache(maxsize=1024)
@@ -177,8 +178,13 @@ def clip(low: float | None = None, high: float | None = None) -> Row:
     >>> clip(5.0, 0.0, 1.0)
     1.0
     """
-    hint = "maximum and minimum take nodes and arrays; a bound of clip is"
-    return _clip(*[bound if bound is None else _checked_setting(bound, hint) for bound in (low, high)])
+    if not (low.__class__ in BOUNDS and high.__class__ in BOUNDS):
+        hint = "maximum and minimum take nodes and arrays; a bound of clip is"
+        low, high = [bound if bound is None else _checked_setting(bound, hint) for bound in (low, high)]
+    return _clip(low, high)
+
+
+BOUNDS = {float, int, type(None)}  # of clip, as most people write them
 
 
 @lru_cache(maxsize=1024, typed=True)
@@ -189,14 +195,6 @@ def _clip(low: float | None, high: float | None) -> Row:
                 g = g * (1 - step(sign * (bound - a)))
         return g
 
-    return Row("clip", lambda a: lib(a).clip(a, low, high), rule, settings={"low": low, "high": high})
-
-
-# ---- a rule means the engine's operators, also on nodes of a class that redefines one: see `Value._plain`
-
-
-@lru_cache(maxsize=1024)
-def redefines_operators(cls: type, base: type) -> bool:
-    """True if an operator is another in this class than in its base class."""
-    names = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "neg", "abs")
-    return any(getattr(cls, f"__{name}__", None) is not getattr(base, f"__{name}__", None) for name in names)
+    of_number = _floats.clip
+    forward = lambda a: of_number(a, low, high) if a.__class__ is float else lib(a).clip(a, low, high)  # noqa: E731
+    return Row("clip", forward, rule, settings={"low": low, "high": high})

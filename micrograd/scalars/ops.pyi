@@ -13,9 +13,6 @@ def op(name: str, forward: Callable, to_a: Callable, to_b: Any = None, word: str
 def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
 
-def passed(g: Any, _a: Any, _b: Any) -> Any:
-    """The identity rule: the operand's gradient is g."""
-
 def flat(_g: Any, _x: Any, like: Any) -> Any:
     """The rule of a piecewise constant function, for its last operand: zeros like it."""
 
@@ -91,6 +88,3 @@ def leaky_relu(slope: float = 0.01) -> Row:
 
 def clip(low: float | None = None, high: float | None = None) -> Row:
     """Clip a to [low, high]. The gradient at the bounds is 1."""
-
-def redefines_operators(cls: type, base: type) -> bool:
-    """True if an operator is another in this class than in its base class."""

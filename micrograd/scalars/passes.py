@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
-from ..engine.modes import enable_grad
 from ..engine.walk import Nodes, run
 from .release import Released
 
@@ -29,7 +27,7 @@ def run_pass(
 
     def leave_out(order: Nodes, mark: object) -> None:
         for node in order:
-            if any(n is not None and n._sum is mark for n in node._operands):
+            if any(n._sum is mark for n in node._operands):
                 leading[node] = None
             elif node not in wanted:
                 node._sum = None
@@ -42,7 +40,7 @@ def run_pass(
             node._gradient = g if node._row and node._is_number else node._plus(node._gradient, g, taken)
         return stop or node not in leading
 
-    with roots[0]._quiet(), enable_grad() if create_graph else nullcontext():
+    with roots[0]._quiet():
         if inputs is None:
             return run(roots, seeds, create_graph), found
         run(roots, seeds, create_graph, receive, leave_out)

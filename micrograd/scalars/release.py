@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..engine.rows import Row
+from ..engine.node import MANY
+from ..engine.rows import Row, send
 
 
 class Released(Row):
-    """The row of a released node. To a search it stands for the node: its operands are those that required a gradient.
+    """The row of a released node.
 
-    So a search can still tell which leaves the node depended on, and the node itself may be freed.
+    A search may meet this row in the place of its node, so it has a node's attributes; its operands are those of the
+    node that required a gradient. So a search can still tell which leaves the node depended on, and the node itself may
+    be freed.
     """
 
-    to_a = to_b = _gradient = _a = _b = _sum = None
+    released = True
+    backward = staticmethod(send)
+    to_a = to_b = _gradient = None
     rules: Sequence[Any] = ()
     of_out = False
+    _a, _sum = MANY, 0.0
     _is_number = _retains_grad = False
     _hooks: dict[Any, Any] = {}
 
     def __init__(self, row: Row, operands: tuple[Any, ...]):
         self.name: str = row.name
         self.word: str = row.word
-        self._x = operands
+        self._b = operands
 
     _row: Any = property(lambda self: self)
-    _operands: Any = property(lambda self: self._x)
+    _operands: Any = property(lambda self: self._b)
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
         raise released_error(self)
@@ -45,9 +51,9 @@ def release(node: Any) -> None:
     row = node._row
     if row and row.__class__ is not Released:
         below = node._operands
-        below = [n._row if n._row.__class__ is Released else n for n in below if n is not None and n._row is not None]
-        node._x = tuple(below)
-        node._row = Released(row, node._x)
+        below = [n._row if n._row.__class__ is Released else n for n in below if n._row is not None]
+        node._a, node._b = MANY, tuple(below)
+        node._row = Released(row, node._b)
         node._forget()
         if node._made_by:
             node._made_by = ()

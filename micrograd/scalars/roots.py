@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..engine.modes import interceptor
+from ..engine.modes import interceptor, modes_on
 from ..engine.value import Node
 from .kinds import is_node, is_tracing, node_of, traced
 from .passes import run_pass
@@ -49,8 +49,8 @@ def backward(
     roots = _nodes(tensors, "a root")
     targets = None if inputs is None else _nodes(inputs, "an input")
     seeds = seeded(roots, grad_tensors, create_graph)
-    if is_tracing():
-        interceptor().refuse_backward()  # type: ignore[union-attr]
+    if modes_on and (mode := interceptor()):
+        mode.backward()
     order, _ = run_pass(roots, seeds, create_graph, targets, store=True)
     _release(roots, order, retain_graph, create_graph)
     for root in roots:

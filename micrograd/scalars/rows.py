@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import repeat
 from typing import Any
 
 from ..engine.rows import Row
@@ -22,8 +20,8 @@ class Many(Row):
         self.rule: Callable[..., Any] = rule
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
-        pairs = zip(node._x, self.rule(g, *node._used(create_graph)), strict=True)
-        return [(n, n._fit(part)) for n, part in pairs if part is not None and n is not None and n._row is not None]
+        pairs = zip(node._operands, self.rule(g, *node._used(create_graph)), strict=True)
+        return [(n, n._fit(part)) for n, part in pairs if part is not None and n._row is not None]
 
 
 class Each(Row):
@@ -32,38 +30,3 @@ class Each(Row):
     def __init__(self, name: str, forward: Callable[..., Any], *rules: Callable[..., Any]):
         super().__init__(name, forward)
         self.rules: Sequence[Callable[..., Any]] = rules
-
-
-class Closure(Row):
-    """The row of a node whose backward is a closure that its user wrote: `out._backward = run`."""
-
-    def __init__(self, name: str, run: Callable[[], object] = lambda: None):
-        super().__init__(name, None)
-        self.run: Callable[[], object] = run
-
-    def zero(self, _operand: Any) -> Any:
-        """What the `.grad` of an operand is while the closure runs, which adds to it."""
-        return 0
-
-    def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
-        """What the closure adds to the operands' `.grad`; every `.grad` is restored."""
-        if create_graph:
-            why = "its _backward was written by hand"
-            raise RuntimeError(f"create_graph=True needs the derivative of '{self.name}' as a row: {why}")
-        nodes = [node, *dict.fromkeys(node._x)]
-        restored = map(setattr, nodes, repeat("_gradient"), [n._gradient for n in nodes])
-        try:
-            for n in nodes:
-                n._gradient = g if n is node else self.zero(n)
-            self.run()
-            return [(n, self._added(n, hasattr(g, "_apply"))) for n in nodes[1:] if n._row is not None]
-        except BaseException as error:
-            error.add_note(f"in the _backward written for '{self.name}'")
-            raise
-        finally:
-            deque(restored, 0)  # one call, in C, which a Ctrl-C cannot interrupt
-
-    def _added(self, operand: Any, recorded: bool) -> Any:
-        if operand._gradient is None:
-            raise TypeError("it left None in .grad of an operand, and should add the operand's gradient there")
-        return operand._seed(operand._gradient, recorded)

@@ -308,13 +308,19 @@ def mean(axis: Axis, keepdims: bool) -> Row:
 
 @maker
 def extreme(name: str, axis: Axis, keepdims: bool, first: bool = False) -> Row:
-    """The `max` or `min` over the axis; tied elements share the gradient equally, or the `first` one gets it."""
+    """The `max` or `min` over the axis; tied elements share the gradient equally, or the `first` one gets it.
+
+    Of several nan, the last one then gets it, as in PyTorch.
+    """
 
     def rule(g: Any, out: Any, a: Any) -> Any:
         keep = reshape(keepdims_shape(a, axis))
         chosen = ops.equal(a, keep(out))
         if first:
-            return keep(g) * (chosen * ops.equal(cumsum(axis)(chosen), 1.0))  # type: ignore[arg-type]
+            chosen = chosen + (1 - ops.equal(a, a))  # where there is a nan, out is nan, which equals nothing
+            last = chosen.sum(axis=axis, keepdims=True)
+            which = ops.equal(cumsum(axis)(chosen), 1 + (last - 1) * (1 - ops.equal(keep(out), keep(out))))  # type: ignore[arg-type]
+            return keep(g) * (chosen * which)
         return keep(g) * (chosen / chosen.sum(axis=axis, keepdims=True))
 
     return Row(name, lambda a: getattr(a, name)(axis=axis, keepdims=keepdims), rule)

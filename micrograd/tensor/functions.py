@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial, wraps
@@ -41,7 +42,7 @@ from .arrays import Axis as Axis  # for the signatures of methods, which are tho
 from .arrays import Shape as Shape
 from .arrays import in_numpys_words, in_words_here, plain_array
 from .node import may_meet, operand, record
-from .tensor import Tensor, as_tensor
+from .tensor import Tensor, as_tensor, chosen
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -369,7 +370,8 @@ def dot(a: Any, b: Any) -> Any:
     if y.ndim < 3:
         return x @ y
     columns = y.transpose(-2, *range(y.ndim - 2), -1)
-    return (x @ columns.reshape(len(columns), -1)).reshape((*x.shape[:-1], *columns.shape[1:]))
+    rest = columns.shape[1:]
+    return (x @ columns.reshape(len(columns), math.prod(rest))).reshape((*x.shape[:-1], *rest))
 
 
 @function
@@ -499,19 +501,30 @@ OPERATORS: dict[np.ufunc, Row] = {
 
 def _round(a: Tensor, decimals: int = 0) -> Any:
     """np.round: to so many decimals."""
+    if a.dtype.kind != "f":
+        return Tensor(np.round(read_data(a._node), decimals))
     scale = 10.0 ** abs(decimals)
     return (a * scale).round() / scale if decimals > 0 else (a / scale).round() * scale if decimals else a.round()
+
+
+def _moving(move: Callable) -> Callable[..., Tensor]:
+    """A function of NumPy's that only moves elements."""
+    return lambda a, **named: chosen(a, move, **named)
 
 
 ROWS: dict[Any, Callable[..., Any]] = {ufunc: partial(record, row) for ufunc, row in OPERATORS.items()}
 ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made in FUNCTIONS.items()}
 ROWS |= {np.rint: FUNCTIONS["round"], np.round: _round, np.around: _round}
+ROWS |= {np.fabs: operator.abs, np.positive: operator.pos}
+for _move in (np.moveaxis, np.ravel, np.fliplr, np.flipud, np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d):
+    ROWS[_move] = _moving(_move)
 ROWS |= {np.amax: FUNCTIONS["max"], np.amin: FUNCTIONS["min"]}
 del ROWS[None]  # functions that NumPy does not have
 REFLECTED: dict[Any, Callable[..., Any]] = {  # the comparison with its operands in the other order
     np.less: operator.gt, np.less_equal: operator.ge, np.greater: operator.lt, np.greater_equal: operator.le,
     np.equal: operator.eq, np.not_equal: operator.ne,
 }  # fmt: skip
+BY_DTYPE: set[np.ufunc] = {np.rint, np.fabs, np.square, np.reciprocal}  # whose results for integers are NumPy's own
 SHAPE_ALONE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
 
 
@@ -520,6 +533,8 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **name
     if method != "__call__" or named:  # np.add.reduce, or with an `out`
         name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
         return _on_arrays(getattr(ufunc, method), inputs, named, name)
+    if ufunc in BY_DTYPE and self.dtype.kind != "f":
+        return Tensor(ufunc(read_data(self._node)))
     if ufunc in ROWS:
         return ROWS[ufunc](*inputs)
     if ufunc in REFLECTED:
@@ -574,8 +589,9 @@ def _on_arrays(function: Any, args: Any, named: dict[str, Any], name: str, lacki
     if function in SHAPE_ALONE:  # of the first argument
         read = args[1:], [x for key, x in named.items() if key not in ("a", "prototype")]
     if not any(isinstance(x, Tensor) and x.requires_grad for x in leaves(read)):
+        written = {id(x.data): x for x in leaves(named.get("out")) if isinstance(x, Tensor)}
         args, named = tree_map(lambda x: x.data if isinstance(x, Tensor) else x, (args, named))
-        return function(*args, **named)
+        return tree_map(lambda x: written.get(id(x), x), function(*args, **named))
     try:
         if not name.endswith(".at"):  # which writes to arrays that cannot be written to
             with hidden(None):  # a result without floats has no derivative to miss

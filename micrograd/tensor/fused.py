@@ -79,8 +79,8 @@ def norm(ord: float, axis: Axis, keepdims: bool) -> Row:
 
 
 def _top(a: Any, axis: Axis) -> Any:
-    """The maximum over the axis with keepdims; for an empty array, its sum."""
-    return a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True)
+    """The maximum over the axis with keepdims, as floats; for an empty array, its sum."""
+    return 1.0 * (a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True))
 
 
 @maker

@@ -17,21 +17,38 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from warnings import warn
 
 import numpy as np
 
-from ..engine.modes import is_grad_enabled, modes_on
+from ..common.words import unknown
+from ..engine.by_hand import Closure
+from ..engine.locks import holding
+from ..engine.modes import interceptor, is_grad_enabled, modes_on
 from ..engine.rows import LEAF, Row
 from ..engine.walk import lock
 from ..scalars import ops, roots
 from ..scalars.grad_fn import GradFn
 from ..scalars.hooks import RemovableHandle
-from ..scalars.kinds import is_tracing, read_data, setting, traced, watched
-from ..scalars.rows import Closure, nothing
+from ..scalars.kinds import is_tracing, read_data, traced, watched
+from ..scalars.rows import nothing
 from . import arrays
 from .arrays import plain_index, real_dtype
-from .node import Array, ArrayNode, array_of, changing_node, fits, handle, new_node, operand, order, record, write
+from .node import (
+    Array,
+    ArrayNode,
+    Storage,
+    array_of,
+    changing_node,
+    fits,
+    handle,
+    new_node,
+    operand,
+    order,
+    record,
+    write,
+)
 
 
 def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
@@ -92,10 +109,19 @@ class Handle:
             self.label = label
         if not isinstance(_children, tuple) or _children:
             children = _checked_operands(_children)
+            if not isinstance(_op, str):  # numbers, as a Value takes them, would send nothing
+                raise TypeError(
+                    f"the name of an op is a str, found {_op!r:.60}: assign its backward, out._backward = f"
+                )
             if self.dtype.kind == "f" and is_grad_enabled() and any(n.requires_grad for n in children):
                 self._node._record(Closure(_op, nothing), children, None)
 
     # ---- attributes
+
+    if not TYPE_CHECKING:  # for which every attribute would exist
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(f"a {type(self).__name__}", name, x=self)
 
     shape: tuple[int, ...] = _of_data("shape", "The lengths of the axes, a tuple of ints.")
     ndim: int = _of_data("ndim", "The number of axes.")
@@ -122,11 +148,7 @@ class Handle:
         node = changing_node(self)
         storage = node._store
         if storage is not None and storage.users:
-            with lock:  # another thread's step may be writing to the array
-                if storage.views:
-                    storage.hand_out(node._data)
-                elif node._store is storage:
-                    node._data, node._store = node._data.copy(order="K"), None
+            holding(lock, _hand_out, node, storage)  # another thread's step may be writing to the array
         return node._data
 
     @data.setter
@@ -144,8 +166,19 @@ class Handle:
 
     @property
     def grad(self) -> Any:
-        """The accumulated gradient, which is None, an array of self's shape, or under `create_graph=True` a Tensor."""
-        return self._node.grad
+        """The accumulated gradient, which is None, an array of self's shape, or under `create_graph=True` a Tensor.
+
+        That of an op's result is dropped after `backward()`, unless `retain_grad()` was called. Reading it then warns.
+        """
+        node = self._node
+        grad = node.grad
+        if grad is None and node._row and not node._retains_grad:
+            warn(
+                f"the .grad of a Tensor that '{node._op}' made is not kept, so it is None: call retain_grad() on it "
+                "before backward()",
+                stacklevel=2,
+            )
+        return grad
 
     @grad.setter
     def grad(self, grad: Any) -> None:
@@ -178,7 +211,8 @@ class Handle:
         Raises:
             RuntimeError: the dtype is not a float, or self is not a leaf.
         """
-        setting(self)
+        if modes_on and (mode := interceptor()):
+            mode.freeze(self)
         _check_float(self.dtype, wanted)
         node = self._node
         if wanted == (node._row is not None):
@@ -223,7 +257,7 @@ class Handle:
         array([ 2., 40.])
         """
         node = traced(self)._node if modes_on else self._node
-        compiled = getattr(node._row, "run_compiled", None)
+        compiled = getattr(node._row, "whole_pass", None)
         plain = gradient is None and not retain_graph and not create_graph and inputs is None
         if not (plain and compiled and compiled(node)):
             roots.backward(node, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
@@ -326,13 +360,19 @@ class Handle:
         """
         return self.copy_(0)
 
-    # ---- plain results: comparisons are elementwise and return arrays; hash is by identity
+    # ---- plain results: comparisons, and logic of bools, are elementwise and return arrays; hash is by identity
 
     def __hash__(self) -> int:
         return id(self)
 
     __eq__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.eq)
     __ne__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.ne)
+    __and__ = __rand__ = comparison(operator.and_)
+    __or__ = __ror__ = comparison(operator.or_)
+    __xor__ = __rxor__ = comparison(operator.xor)
+
+    def __invert__(self) -> Any:
+        return ~read_data(self._node)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         """The index of the maximum.
@@ -418,6 +458,14 @@ class Handle:
 
 for _name, _row in {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": ops.div, "pow": ops.pow}.items():
     setattr(Handle, f"__i{_name}__", lambda self, other, row=_row: write(self, row, other))
+
+
+def _hand_out(node: ArrayNode, storage: Storage) -> None:
+    """Let the user write to the node's array, which a graph has saved."""
+    if storage.views:
+        storage.hand_out(node._data)
+    elif node._store is storage:
+        node._data, node._store = node._data.copy(order="K"), None
 
 
 def _check_float(dtype: np.dtype[Any], requires_grad: bool) -> None:

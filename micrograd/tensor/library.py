@@ -109,4 +109,5 @@ def einsum_of(letters: Sequence[Sequence[int]], output: Sequence[int], *operands
     return np.array(out) if len(operands) == 1 else np.asarray(out)
 
 
+rint: Any = np.round  # which leaves integers as they are
 _ones = lru_cache(maxsize=64)(np.ones)

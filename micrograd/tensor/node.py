@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from types import FunctionType
@@ -18,13 +18,14 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..engine.modes import interceptor, is_grad_enabled, modes_on, no_grad
+from ..engine.by_hand import Closure, backward_of, set_backward
+from ..engine.modes import before_change, interceptor, is_grad_enabled, modes_on, no_grad, tell_recorded
+from ..engine.node import MANY, NOTHING, Node, refuse_redefined
 from ..engine.rows import LEAF, LIBRARIES, Row
-from ..engine.value import Node, Value
+from ..engine.value import Value
 from ..scalars import ops
-from ..scalars.anomaly import is_anomaly_enabled
-from ..scalars.kinds import changing, is_differentiating, is_tracing, line_of_the_user, read_data, traced
-from ..scalars.rows import Closure, Each, Many
+from ..scalars.kinds import is_differentiating, is_tracing, traced
+from ..scalars.rows import Each, Many, nothing
 from . import arrays
 from . import library as array_library
 from .library import is_basic
@@ -44,6 +45,7 @@ class Storage:
     version: int = 0
     users: int = 0
     views: Any = ()  # weak references to the other Tensors that share the memory
+    kept: Any = nothing  # a weak reference to the constant that was written to: it kept a copy, also for its views
     handed_out: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
 
     def share(self, tensor: Any) -> Any:
@@ -95,7 +97,7 @@ class Saved(list[tuple[Storage, int]]):
 class ArrayNode(Node):
     """A node whose data is an array. `tensor` is the Tensor that wraps it.
 
-    `_x` has the operands and `_y` the values that the rules are called with. The storages of those values that the
+    `_b` has the operands and `_x` the values that the rules are called with. The storages of those values that the
     rules use (`_needed`) are in `_saved`, with their versions: they must not be written to. Of the others the rules
     use the shape only.
     """
@@ -132,10 +134,21 @@ class ArrayNode(Node):
     @property
     def _prev(self) -> tuple[Node, ...]:
         """The operands, in order, repeats and constants included."""
-        if None in self._x:  # plain numbers and arrays: make their constants on first access, and reuse them
-            pairs = zip(self._x, self._y, strict=True)
-            self._x = tuple(self._constant(np.array(x)) if n is None else n for n, x in pairs)
-        return super()._prev
+        if not self._row or self._row.released:
+            return ()
+        if NOTHING in self._b:  # plain numbers and arrays: make their constants on first access, and reuse them
+            pairs = zip(self._b, self._x, strict=True)
+            self._b = tuple(self._constant(np.array(x)) if n is NOTHING else n for n, x in pairs)
+        return self._b
+
+    @property
+    def _backward(self) -> Callable[[], object]:
+        """A closure that adds this node's gradient to its operands' `.grad`. Assign a function to replace it."""
+        return backward_of(self)
+
+    @_backward.setter
+    def _backward(self, closure: Callable[[], object]) -> None:
+        set_backward(self, closure)
 
     def _constant(self, data: Any) -> ArrayNode:
         return new_node(np.asarray(data))
@@ -157,22 +170,22 @@ class ArrayNode(Node):
             raise ValueError(f"a Tensor of shape {like.shape} cannot have a gradient of shape {array.shape}")
         if not create_graph:
             return array.astype(like.dtype)
-        return self._plain(seed if array.dtype == like.dtype else seed.astype(like.dtype))
+        return refuse_redefined(seed if array.dtype == like.dtype else seed.astype(like.dtype), self.kind)
 
     def _used(self, create_graph: bool) -> Sequence[Any]:
         for storage, version in self._saved:
             if storage.version != version or storage.handed_out is not None:
                 storage.check(version, self._op)
         if not (create_graph and self._row.needs_values):
-            return self._y
-        sources = (self, *self._x) if self._row.of_out else self._x
-        pairs = enumerate(zip(sources, self._y, strict=True))
-        return [x if n is None else self._plain(self._as_it_was(i, n, x)) for i, (n, x) in pairs]
+            return self._x
+        sources = (self, *self._b) if self._row.of_out else self._b
+        pairs = enumerate(zip(sources, self._x, strict=True))
+        return [x if n is NOTHING else refuse_redefined(self._as_it_was(i, n, x), self.kind) for i, (n, x) in pairs]
 
     @property
     def _needed(self) -> list[int]:
-        """The indices in `_y` of the values that the rules use."""
-        return _needed(self._row, tuple(n is not None and n._row is not None for n in self._x))
+        """The indices in `_x` of the values that the rules use."""
+        return _needed(self._row, tuple(n._row is not None for n in self._b))
 
     def _as_it_was(self, i: int, operand: Any, kept: Any) -> Tensor:
         if kept is not None and i in self._needed and not same_array(kept, operand._data):
@@ -181,15 +194,8 @@ class ArrayNode(Node):
             )
         return getattr(operand, "tensor", operand)
 
-    def _plain(self, x: Any) -> Any:
-        if not isinstance(x, self.kind) or not ops.redefines_operators(type(x), self.kind):
-            return x
-        plain = _new(self.kind)
-        plain._node = x._node
-        return plain
-
     def _forget(self) -> None:
-        self._y, self._saved = None, ()
+        self._x, self._saved = None, ()
 
     def _quiet(self) -> Any:
         return np.errstate(all="ignore")
@@ -212,7 +218,7 @@ class ArrayNode(Node):
         return part if part.dtype == like.dtype else arrays.astype(like.dtype)(part)
 
     def _plus(self, total: Any, part: Any, taken: Any = None, /) -> Any:
-        if total is None:
+        if total is None:  # there is none yet
             return self._own(part, taken)
         with no_grad() if isinstance(total, self.kind) and part.__class__ is Array else nullcontext():
             total = ops.add(total, part)
@@ -235,13 +241,13 @@ class ArrayNode(Node):
         if type(row) is Closure:
             nodes = (self, *operands)
             row, values, saved = _ArrayClosure(row.name, row.run), [n._data for n in nodes], [n.storage for n in nodes]
-        self._x, self._y, self._saved, self._row = operands, values, saved and Saved(saved), row
-        if modes_on and is_anomaly_enabled():
-            self._made_at = line_of_the_user()
+        self._a, self._b, self._x, self._saved, self._row = MANY, operands, values, saved and Saved(saved), row
+        if modes_on:
+            tell_recorded(self)
 
     def _check_unchanged(self) -> None:
         self._used(False)
-        for n, then in zip((self, *self._x), self._y, strict=True):
+        for n, then in zip((self, *self._b), self._x, strict=True):
             if (tensor := n._handle()) is not None and (tensor._node is not n or not same_array(n._data, then)):
                 raise RuntimeError(
                     f"the _backward written for '{self._op}' would read a Tensor that was changed since the forward "
@@ -274,8 +280,8 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
     """A node with an array, and without operands or a Tensor."""
     node = _new(ArrayNode)
     node._data, node._row, node._store = data, row, storage
-    node._gradient = node._a = node._b = node._y = node._sum = node._leaf = None
-    node._x = node._saved = ()
+    node._gradient = node._x = node._y = node._leaf = None
+    node._a, node._b, node._saved, node._sum = MANY, (), (), 0.0
     node._handle = _no_tensor
     return node
 
@@ -324,13 +330,13 @@ def _named(count: int, *codes: Any) -> list[int]:
     return [i for i, each in enumerate(names) if any(not (x.startswith("_") or x == "like") for x in each)]
 
 
-def operand(x: Any) -> tuple[ArrayNode | None, Any]:
-    """The node of an operand (None for a plain number or array), and its value."""
+def operand(x: Any) -> tuple[Any, Any]:
+    """The node of an operand (`NOTHING` for a plain number or array), and its value."""
     if isinstance(x, ArrayNode.kind):
         return x._node, x._node._data
-    array = array_of(x) if isinstance(x, _LISTS) else x
+    array = array_of(x) if isinstance(x, _LISTS) else np.asarray(x) if x.__class__ is np.memmap else x
     if isinstance(x, _NUMBERS) or (array.__class__ is Array and array.dtype.kind in "fiub"):
-        return None, array
+        return NOTHING, array
     if may_meet(x):
         return lifted(x)._node, x._data
     found = type(x).__name__ + (f" of dtype {array.dtype}" if array.__class__ is Array else "")
@@ -370,28 +376,28 @@ def record(row: Row, *operands: Any) -> Tensor:
         raise
     node = new_node(data if data.__class__ is Array else np.asarray(data))
     made = handle(remember(node, row, tuple(nodes), values))
-    if row.view and nodes[0] is not None and np.may_share_memory(node._data, values[0]):
+    if row.view and nodes[0] is not NOTHING and np.may_share_memory(node._data, values[0]):
         made._view = base_of(operands[0]), operands[0], row
         (nodes[0]._store or nodes[0].storage).share(made)
     return made
 
 
 def remember(
-    node: ArrayNode, row: Row, operands: tuple[ArrayNode | None, ...], values: Sequence[Any], written: Any = False
+    node: ArrayNode, row: Row, operands: tuple[Any, ...], values: Sequence[Any], written: Any = False
 ) -> ArrayNode:
     """Give the node its history, if it is of floats, an operand requires a gradient and grad mode is on.
 
     The node saves what its rules use: arrays of Tensors with their versions, and copies of plain arrays and of arrays
     in the storage that is about to be `written` to.
     """
-    wants = tuple([n is not None and n._row is not None for n in operands])
+    wants = tuple([n._row is not None for n in operands])
     if True not in wants or (modes_on and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
     sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
     needed, saved = getattr(row, "needed", {}).get(wants), []
     for i in _needed(row, wants) if needed is None else needed:
         source = sources[i]
-        if source is not None and source._store is not written:
+        if source is not NOTHING and source._store is not written:
             saved.append(source._store or source.storage)
         elif seen[i].__class__ is Array:
             seen[i] = seen[i].copy(order="K")
@@ -456,9 +462,7 @@ def _relatives(tensor: Tensor) -> list[Tensor]:
 def changing_node(tensor: Tensor) -> ArrayNode:
     """The node of a Tensor whose data are about to change, or could without notice."""
     node = tensor._node
-    if modes_on:
-        read_data(node)
-    changing(node)
+    before_change(node)
     return node
 
 
@@ -471,7 +475,7 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     base = _usable(base_of(tensor)._node)
     if base._store is not node._store:
         base = node
-    if any(n is not None and n._row is not None for n in (node, b, base)) and is_grad_enabled():
+    if any(n._row is not None for n in (node, b, base)) and is_grad_enabled():
         _refuse(row, node, base)
         _write_recorded(tensor, row, b, y)
     else:
@@ -481,7 +485,7 @@ def write(tensor: Tensor, row: Row, other: Any) -> Any:
     return tensor
 
 
-def _write_recorded(tensor: Tensor, row: Row, b: ArrayNode | None, y: Any) -> None:
+def _write_recorded(tensor: Tensor, row: Row, b: Any, y: Any) -> None:
     """Record an in-place op. A view gets new memory, and its base awaits `x[i] = view`; other Tensors keep theirs.
 
     Everything changes in one call, in C, which a Ctrl-C cannot interrupt.
@@ -502,9 +506,17 @@ def _write_recorded(tensor: Tensor, row: Row, b: ArrayNode | None, y: Any) -> No
     changes = [(t, "_node", Unusable(_usable(t._node), why, awaited.get(t))) for t in _relatives(tensor)]
     changes += [(tensor, "_node", made), (node, "_handle", _no_tensor)]
     changes += [(node, "_gradient", None), (node, "_retains_grad", False)]
-    if made._row and made._y[0] is not memory:  # the old node keeps the old values, for `create_graph`
-        changes += [(node, "_data", made._y[0]), (node, "_store", None)]
+    over = made._data is memory and not _runs_again(node)  # what no row can compute again is kept for drawings
+    if made._row and (over or made._x[0] is not memory):  # the old node keeps the old values, for `create_graph`
+        was = memory.copy(order="K") if made._x[0] is memory else made._x[0]
+        changes += [(node, "_data", was), (node, "_store", None)]
+        changes += [(storage, "kept", weakref.ref(node))] if over else []
     deque(map(operator.call, [*steps, *(partial(setattr, *change) for change in changes)]), 0)
+
+
+def _runs_again(node: ArrayNode) -> bool:
+    """True if the node's row computes its data from its operands."""
+    return getattr(node._row, "forward", None) not in (None, nothing)
 
 
 def _refuse(row: Row, node: ArrayNode, base: ArrayNode) -> None:

@@ -262,7 +262,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2, 3]).roll(1)
         Tensor([3, 1, 2])
         """
-        return _chosen(self, np.roll, shift, axis)
+        return chosen(self, np.roll, shift, axis)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
         """Repeat each element.
@@ -277,7 +277,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2]).repeat(2).tolist()
         [1, 1, 2, 2]
         """
-        return _chosen(self, np.repeat, repeats, axis)
+        return chosen(self, np.repeat, repeats, axis)
 
     def tile(self, reps: Shape) -> Tensor:
         """Repeat the whole array along each axis.
@@ -291,7 +291,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2]).tile(2).tolist()
         [1, 2, 1, 2]
         """
-        return _chosen(self, np.tile, reps)
+        return chosen(self, np.tile, reps)
 
     def pad(self, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
         """Pad each axis at both ends.
@@ -315,7 +315,7 @@ class Tensor(Handle, Elementwise):
         [2.0, 1.0, 3.0, 2.0]
         """
         if mode in ("edge", "reflect", "symmetric", "wrap"):
-            return _chosen(self, np.pad, pad_width, mode=mode)
+            return chosen(self, np.pad, pad_width, mode=mode)
         widths = np.broadcast_to(pad_width, (self.ndim, 2))
         if widths.dtype.kind not in "iu":
             raise TypeError(f"pad_width is made of ints, found {pad_width!r:.60}")
@@ -346,7 +346,7 @@ class Tensor(Handle, Elementwise):
         [[1, 0], [0, 2]]
         """
         if self.ndim != 1:
-            return _chosen(self, np.diag, k)
+            return chosen(self, np.diag, k)
         where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
         return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
 
@@ -362,7 +362,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).tril().tolist()
         [[1, 0], [3, 4]]
         """
-        return record(arrays.where(_triangle(self, k)), self, 0)
+        return record(arrays.where(_triangle(self, k)), self, _zero(self))
 
     def triu(self, k: int = 0) -> Tensor:
         """The upper triangle, with zeros below the k-th diagonal of the last two axes.
@@ -376,7 +376,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).triu().tolist()
         [[1, 2], [0, 4]]
         """
-        return record(arrays.where(~_triangle(self, k - 1)), self, 0)
+        return record(arrays.where(~_triangle(self, k - 1)), self, _zero(self))
 
     def sort(self, axis: int | None = -1) -> Tensor:
         """Sort in ascending order.
@@ -462,7 +462,7 @@ class Tensor(Handle, Elementwise):
             ddof: 0 for the variance of these n elements, 1 for an unbiased estimate from a sample.
 
         Returns:
-            A Tensor without those axes.
+            A Tensor without those axes, which is inf or nan if `ddof` is n or more.
 
         >>> Tensor([1.0, 3.0]).var(), Tensor([1.0, 3.0]).var(ddof=1)
         (Tensor(1.), Tensor(2.))
@@ -470,7 +470,7 @@ class Tensor(Handle, Elementwise):
         axis = axis_of(axis, self.ndim)
         mean = self.mean(axis, True)
         n = self.size // max(mean.size, 1)
-        return ((self - mean) ** 2).sum(axis, keepdims) / (n - ddof)
+        return ((self - mean) ** 2).sum(axis, keepdims) / builtins.max(n - ddof, 0)
 
     def std(self, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Tensor:
         """The standard deviation over axes, the square root of the variance.
@@ -493,11 +493,13 @@ class Tensor(Handle, Elementwise):
             axis, keepdims: as in `sum`.
 
         Returns:
-            A Tensor without those axes. The gradient is correct for zero factors too.
+            A Tensor without those axes, of the dtype that `sum` has. The gradient is correct for zero factors too.
 
         >>> Tensor([2.0, 3.0, 4.0]).prod()
         Tensor(24.)
         """
+        if self.dtype.kind != "f":  # small integers and bools become int64 or uint64
+            self = self.astype(np.zeros(0, self.dtype).sum().dtype)
         axes = axes_of(axis, self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
         n = math.prod(self.shape[a] for a in axes)
@@ -519,7 +521,7 @@ class Tensor(Handle, Elementwise):
             axis, keepdims: as in `sum`.
 
         Returns:
-            A Tensor without those axes. Where the norm is 0, so is its gradient.
+            A Tensor without those axes, of floats. Where the norm is 0, so is its gradient.
 
         Raises:
             ValueError: an `ord` that is not one for that number of axes.
@@ -535,6 +537,8 @@ class Tensor(Handle, Elementwise):
             raise ValueError(
                 f"a norm over {len(axes)} axes takes ord={fits}, found {ord!r}: name an axis, or flatten()"
             )
+        if self.dtype.kind != "f":  # squares of integers overflow
+            self = self.astype(float)
         if ord == 2:
             return record(fused.length, (self * self).sum(axis, keepdims))
         if abs(ord) == math.inf:
@@ -609,6 +613,11 @@ class Tensor(Handle, Elementwise):
     __matmul__, __rmatmul__ = _operator(lambda a, b: _matmul(a, b))
 
 
+def _zero(a: Tensor) -> int:
+    """What leaves the dtype as it is."""
+    return False if a.dtype.kind == "b" else 0
+
+
 def _triangle(a: Tensor, k: int) -> np.ndarray:
     """True on and below the k-th diagonal of the last two axes."""
     if not a.ndim:
@@ -616,7 +625,7 @@ def _triangle(a: Tensor, k: int) -> np.ndarray:
     return np.tri(*a.shape[-2:], k=k, dtype=bool)
 
 
-def _chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
+def chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
     """Apply a NumPy function that only moves elements: it is run on their indices, which then select from a."""
     places = function(np.arange(a.size).reshape(a.shape), *settings, **named)
     return record(arrays.getitem(places), a.flatten())

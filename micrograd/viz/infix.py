@@ -7,6 +7,8 @@ An operand is a pair of its text and its precedence, so text never has to be par
 ('a - (b - c)', 2)
 >>> written("**", [written("neg", [a]), number(2.0)])
 ('(-a)**2', 5)
+>>> written("[0]", [written("+", [a, b])])
+('(a + b)[0]', 6)
 """
 
 from collections.abc import Sequence
@@ -38,6 +40,8 @@ def form(op: str, count: int, tight: bool = False) -> Form:
         return Form("", op, "", ATOM, UNARY, POWER)
     if op.startswith("**") and count == 1:
         return Form("", "", op, ATOM, LOOSE, POWER)
+    if op.startswith("[") and count == 1:
+        return Form("", "", op, ATOM, LOOSE, ATOM)
     if op == "neg" and count == 1:
         return Form("-", "", "", POWER, LOOSE, UNARY)
     return Form(f"{op}(", ", ", ")", LOOSE, LOOSE, ATOM)

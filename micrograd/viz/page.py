@@ -50,11 +50,17 @@ class Page:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return bundle(self._notebook(), self.words, include, exclude)
 
+    def _mime_(self) -> tuple[str, str]:
+        """What marimo shows: the frame alone. It puts a frame elsewhere, where the page finds no image to hide."""
+        return "text/html", self._frame()
+
     def _notebook(self) -> str:
+        return f"<div>{image(self.picture, self.words)}{self._frame()}</div>"
+
+    def _frame(self) -> str:
         page = self.html.replace("&", "&amp;").replace("'", "&#39;")  # `"` needs no escape here, and JSON is full of it
-        frame = f"<iframe srcdoc='{page}' title=\"{html.escape(self.words.splitlines()[0])}\""
-        style = "width: 100%; height: 0; border: 0; display: block"
-        return f'<div>{image(self.picture, self.words)}{frame} style="{style}"></iframe></div>'
+        title, style = html.escape(self.words.splitlines()[0]), "width: 100%; height: 0; border: 0; display: block"
+        return f'<iframe srcdoc=\'{page}\' title="{title}" style="{style}"></iframe>'
 
 
 @dataclass

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from ..engine.ops import flat
 from ..engine.rows import Row
 from ..scalars import floats
 from ..scalars.ops import TABLE
@@ -97,7 +98,9 @@ def is_known(row: Row) -> bool:
 
 
 def is_linear(row: Row) -> bool:
-    """True if the row is linear in its operands: its rules use no values."""
+    """True if the row is linear in its operands: its rules use no values, and are not those of a constant."""
+    if flat in row.rules:
+        return False
     if isinstance(row, Many) and not row.rules:
         return not row.needs_values
     names = [name for rule in row.rules for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]

@@ -7,8 +7,8 @@ names there.
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..engine.by_hand import Closure
 from ..engine.rows import Row
-from ..scalars.rows import Closure
 from .infix import ATOM, CONDITION, PLUS, Text, number, within, written
 from .recorder import Term
 

@@ -70,7 +70,8 @@ function painted(scores, side) {
 export class Plane {
   constructor(canvas) { this.canvas = canvas; }
 
-  begin({points, held_out: held = [], surface, parameters}, kind) {
+  begin({points, held_out: held = [], surface, parameters}, kind, axes = null) {  // the names of x and y, if they are written
+    this.#name(axes);
     this.kind = kind === "own" ? "classes" : kind;
     this.points = points;
     this.held = held;
@@ -82,8 +83,14 @@ export class Plane {
     this.tested = surface && held.length ? new Surface(surface, columns(held)) : null;
     this.scores = this.grid = null;
   }
+  #name(axes) {
+    this.axes = axes;
+    this.words = `What the model says of each place${axes ? `: ${axes[0]} to the right, ${axes[1]} upwards` : ""}`;
+    this.canvas.setAttribute("aria-label", this.words);
+  }
   // Points without a model, scaled, as somebody draws them.
-  preview(points) {
+  preview(points, axes) {
+    this.#name(axes);
     Object.assign(this, {kind: "classes", chosen: -1, inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
     this.draw();
   }
@@ -129,6 +136,21 @@ export class Plane {
       mark(drawing, marks[which], ...this.#at(place, size), k >= this.points.length);
       if (k === this.chosen) this.#ring(drawing, ...this.#at(place, size));
     }
+    if (this.axes) this.#named(drawing, size);
+    if (!this.points.length) this.#invites(drawing, size);
+  }
+  #written(drawing, text, x, y, align) {  // legible on every colour
+    Object.assign(drawing, {font: `13px ${getComputedStyle(this.canvas).fontFamily}`, textAlign: align, textBaseline: "middle", lineWidth: 4, lineJoin: "round", strokeStyle: colour("--panel"), fillStyle: colour("--ink")});
+    drawing.strokeText(text, x, y);
+    drawing.fillText(text, x, y);
+  }
+  #named(drawing, size) {
+    const [x, y] = this.axes.map(name => name.length > 24 ? `${name.slice(0, 23)}…` : name);
+    this.#written(drawing, `${x} →`, size - 8, size - 12, "right");
+    this.#written(drawing, `↑ ${y}`, 8, 14, "left");
+  }
+  #invites(drawing, size) {
+    ["Click here to draw points,", "drop a file of rows,", "or open ‘Paste, drop or change rows’."].forEach((line, k) => this.#written(drawing, line, size / 2, size / 2 + 22 * (k - 1), "center"));
   }
   #ring(drawing, x, y) {
     Object.assign(drawing, {strokeStyle: colour("--ink"), lineWidth: 2});

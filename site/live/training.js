@@ -1,6 +1,6 @@
 // The training page: the learner's own text, called again and again, and what comes of it.
 import {$, Player, copied, four, linked, packed, progress, remember, remembered, state, themed, wrong} from "./common.js";
-import {CLASSES, MOST, block, csv, held, listed, parsed, scale, scaled} from "./own.js";
+import {CLASSES, MOST, block, csv, decoded, held, listed, parsed, scale, scaled} from "./own.js";
 import {Graph, Network, Plane, lines, signs} from "./pictures.js";
 import {Python, threaded} from "./python.js";
 import {editor} from "./vendor/editor.js";
@@ -101,7 +101,7 @@ function started(found) {
   judged = [];
   looked = null;
   chosen = Math.min(chosen, about.points.length - 1);
-  plane.begin(about, kinds[$("data").value]);
+  plane.begin(about, kinds[$("data").value], own() ? held(edit.text)?.axes : null);
   graph.begin(about);
   network.begin(about, plane);
   $("parameters").textContent = about.parameters;
@@ -245,7 +245,7 @@ function draw() {
     $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
     $("norms").setAttribute("aria-label", `Length of the gradient by layer, now ${frame.norms.map(four).join(", ")}`);
     if (apart) $("rights").setAttribute("aria-label", `Part of right answers by step: now ${percent(trained)} of the points trained on, and ${percent(apart)} of those held out`);
-    $("plane").setAttribute("aria-label", `What the model says of each place; ${$("rightname").textContent}: ${$("right").textContent}`);
+    $("plane").setAttribute("aria-label", `${plane.words}; ${$("rightname").textContent}: ${$("right").textContent}`);
   }
   if (norms.length) $("normlegend").replaceChildren(...frame.norms.map((_, k) => {
     const item = document.createElement("span"), stroke = dashes[k % 4].join(" ");
@@ -309,6 +309,7 @@ function drag() {
 
 // ---- points of one's own: what is drawn, pasted or dropped is written into the text, which is all that counts
 const HUES = ["blue", "orange", "green", "purple", "yellow"], NEAR = 18;  // pixels between two points of one stroke
+const COLUMNS = ["x", "y", "label"];
 let stroke = null;
 const tool = () => own() ? document.querySelector("#tools input:checked")?.value ?? "look" : "look";
 function named() {
@@ -328,7 +329,7 @@ function preview() {  // without Python
   for (const id of ["class", "clear", "use"]) $(id).disabled = !found;
   if (!found) return $("guessed").textContent = "The text has no CLASSES, MIDDLE, REACH and ROWS as the page writes them, so that points cannot be drawn here. Undo brings them back.";
   blank();
-  plane.preview(scaled(found));
+  plane.preview(scaled(found), found.axes);
   $("legend").textContent = `${found.names.map((name, k) => `${signs[k]} ${name}`).join(", ")}: ${found.rows.length} points.`;
   const before = tool(), now = ["look", ...found.names.keys(), "erase"].map(String);
   $("tools").replaceChildren(...now.map(value => {
@@ -378,7 +379,11 @@ for (const end of ["pointerup", "pointercancel"]) $("plane").addEventListener(en
 });
 $("tools").addEventListener("change", touching);
 $("undo").addEventListener("click", () => edit.undo());
-$("clear").addEventListener("click", () => { rewrite({rows: [], middle: [0, 0], reach: [1, 1]}); begin(); });
+$("clear").addEventListener("click", () => {
+  $("columns").hidden = true;
+  rewrite({rows: [], axes: ["x", "y"], middle: [0, 0], reach: [1, 1]});
+  begin();
+});
 $("class").addEventListener("click", () => {
   const {names} = held(edit.text);
   if (names.length < CLASSES) rewrite({names: [...names, HUES.find(hue => !names.includes(hue))]});
@@ -390,18 +395,23 @@ $("part").addEventListener("change", () => {
   edit.mark(null);
   begin();
 });
-function use() {
-  const found = parsed($("csv").value), {error, about: guessed, bad, rows, names} = found;
+function use(given) {  // the numbers of the columns that were chosen
+  const found = parsed($("csv").value, given), {error, about: guessed, bad, rows, names, axes} = found;
   $("guessed").textContent = error ?? `${guessed} ${listed(bad)}`;
+  $("columns").hidden = Boolean(error);
+  for (const id of error ? [] : COLUMNS) {
+    $(`column-${id}`).replaceChildren(...found.columns.map((name, k) => new Option(name, k)));
+    $(`column-${id}`).value = found.given[id];
+  }
   if (error || !rows.length) return;
   if (!held(edit.text)) edit.text = texts.own;  // as it was, by Undo
-  rewrite({rows, names, ...scale(rows)});
+  rewrite({rows, names, axes, ...scale(rows)});
   $("tools").querySelector("input").click();
   begin();
 }
 async function dropped(file) {
   if (!file) return;
-  const text = await file.text();
+  const text = decoded(await file.arrayBuffer());
   if (!own()) {
     $("data").value = Object.keys(kinds).find(name => kinds[name] === "own");
     choose();
@@ -415,7 +425,8 @@ async function dropped(file) {
   $("csv").value = text;
   use();
 }
-$("use").addEventListener("click", use);
+$("use").addEventListener("click", () => use());
+for (const id of COLUMNS) $(`column-${id}`).addEventListener("change", () => use(Object.fromEntries(COLUMNS.map(id => [id, +$(`column-${id}`).value]))));
 $("paste").addEventListener("toggle", () => { const now = held(edit.text); if ($("paste").open && now && !$("csv").value) $("csv").value = csv(now); });
 $("file").addEventListener("change", event => dropped(event.target.files[0]));
 addEventListener("dragover", event => event.preventDefault());

@@ -164,6 +164,46 @@ def test_pending_node_is_computed_before_what_it_reads_changes(kind, change, req
             np.testing.assert_equal(ours, eager)
 
 
+SETS = {  # none of which reads a number first
+    "data": lambda x, new: setattr(x, "data", new),
+    "data, twice": lambda x, new: [setattr(x, "data", new), setattr(x, "data", new * 2)],
+    "copy_": lambda x, new: x.copy_(new),
+    "fill_": lambda x, new: x.fill_(100.0),
+    "x[...] =": lambda x, new: x.__setitem__(..., new),
+    "+=": lambda x, new: x.__iadd__(new),
+    "data[...] =": lambda x, new: x.data.__setitem__(..., new),
+}
+
+
+def set_among_readers(kind, how, which, inside, mode):
+    """The numbers of a leaf, of what was computed from it and of readers of both, after one of them was set."""
+    w, new = (Value(2.0), 100.0) if kind is Value else (Tensor(A, requires_grad=True), np.array([100.0, 200.0]))
+    way = nullcontext if how[:4] == "data" else no_grad  # in which a number is read before it is set
+    with mode():
+        a = w * 3
+        b = a + 1
+        nodes = {"leaf": w, "pending": a, "reader": b}
+        others = [a * b, (b * w).exp(), w - a, b + b]
+        if inside:
+            with way():
+                SETS[how](nodes[which], new)
+            others.append(a + w)
+    if not inside:
+        with way():
+            SETS[how](nodes[which], new)
+        with mode():
+            others.append(a + w)
+    return [np.array(x.data) for x in (w, a, b, *others)]
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["inside", "after"])
+@pytest.mark.parametrize("which", ["leaf", "pending", "reader"])
+@pytest.mark.parametrize(("kind", "how"), [(Value, "data"), (Value, "data, twice"), *((Tensor, how) for how in SETS)])
+def test_node_that_is_set_inside_or_after_changes_no_pending_reader(kind, how, which, inside):
+    lazily, eagerly = (set_among_readers(kind, how, which, inside, mode) for mode in (lazy, nullcontext))
+    np.testing.assert_equal(lazily, eagerly)
+
+
 @pytest.mark.parametrize("make", [lambda: Value(2.0), lambda: Tensor(A, requires_grad=True)], ids=["value", "tensor"])
 def test_change_computes_nothing_but_what_reads_what_is_changed(make):
     row, seen = counting()

@@ -203,3 +203,19 @@ REFUSED = {
 def test_transforms_refuse_what_they_cannot_do(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("point", [(0.0, 1.0), (0.0, 2.0), (0.0, 0.0), (0.0, 3.0), (1.0, 0.0), (2.0, 1.0)])
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda x, y: hessian(lambda a, b: a**b, argnum=(0, 1))(x, y),
+        lambda x, y: hessian(lambda v: v[0] ** v[1])(np.array([x, y])),
+        lambda x, y: hessian(lambda v: v[0] ** v[1])([x, y]),
+        lambda x, y: compile(hessian(lambda v: v[0] ** v[1]))(np.array([x, y])).data,
+        lambda x, y: [jacobian(gradient(lambda v: v[0] ** v[1]))(np.array([x, y]))[i] for i in (0, 1)],
+    ],
+)
+def test_hessian_of_a_power_is_symmetric_where_a_factor_is_0_or_1(of, point):
+    ((_, one), (other, _)) = of(*point)
+    assert one == other

@@ -531,6 +531,29 @@ def test_pasted_rows_are_guessed_said_and_learnt_and_bad_ones_are_named(own):
     own.choose("#part", "0.5").shown("#legend", "20 points are trained on; the 20 that are hollow")
 
 
+def test_columns_are_chosen_and_their_names_stand_in_the_program(own):
+    text = "id,a,b,kind,c\n" + "".join(f"{k},{k},{k * k},{'pq'[k % 2]},{-k}\n" for k in range(1, 5))
+    own.page.run("csv.value = arguments[0]; use.click()", text)
+    boxes = own.get("[...document.querySelectorAll('#columns select')].map(box => box.selectedOptions[0].textContent)")
+    assert boxes == ["a", "b", "kind"]
+    assert "id only counts the rows." in own.text("#guessed")
+    own.choose("#column-y", "4").shown("#guessed", "x is a, y is c, and the class is kind")
+    assert "ROWS = [  # a, c, number of the class" in own.code()
+    assert rows(own)[1] == ("2", "-2", "1")
+    own.wait("plane.ariaLabel.startsWith('What the model says of each place: a to the right, c upwards')")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_file_that_is_not_utf_8_is_read(own, encoding):
+    data = [*"x;y;kind\n1;2;\u00e9t\u00e9\n2;1;na\u00efve\n".encode(encoding)]
+    own.page.run(
+        "const data = new DataTransfer(); data.items.add(new File([new Uint8Array(arguments[0])], 'a.csv'));"
+        "dispatchEvent(new DragEvent('drop', {dataTransfer: data, cancelable: true}))",
+        data,
+    )
+    own.shown("#guessed", "the class is kind: \u00e9t\u00e9, na\u00efve.")
+
+
 def test_link_holds_the_points_which_are_seen_before_python(own, address):
     link = link_of(own)
     assert len(link) < 8000

@@ -31,7 +31,7 @@ def test_jax_refuses_a_program_of_plain_numbers():
 
 
 def test_without_jax_its_backend_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("micrograd.compiler.backends.jax.find_spec", lambda name: None)
+    monkeypatch.setattr("micrograd.backends.jax.find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match=r"pip install jax"):
         micrograd.compile(lambda x: x * x, backend="jax")(np.ones(3))
 

@@ -68,6 +68,18 @@ def test_memory_does_not_grow_with_the_calls():
     assert steps(200) - before < 50
 
 
+WITHOUT_NODES = [3, 2.5, True, None, "a", [], {}, [3, "a"], {"a": (1.0, None)}, np.ones(2)]
+
+
+@pytest.mark.parametrize("found", WITHOUT_NODES, ids=str)
+@pytest.mark.parametrize("backend", ["auto", "python", "numpy", C])
+def test_function_may_return_no_node_at_all(found: Any, backend: str):
+    for x in (2.0, Value(2.0), np.ones(2)):
+        f = micrograd.compile(lambda x: found, backend=backend)
+        for _ in range(2):
+            np.testing.assert_equal(f(x), found)
+
+
 @pytest.mark.parametrize("w", [Value(2.0), Tensor([2.0], requires_grad=True)], ids=["value", "tensor"])
 def test_parameter_that_is_detached_is_read_at_each_call(w: Any):
     x = 3.0 if isinstance(w, Value) else np.array([3.0])
@@ -224,7 +236,7 @@ def test_threads_may_trace_one_compiled_function_at_once():
         (3, {}, TypeError, "compile takes a function, found int"),
         (abs, {"scalars": True, "batch": True}, ValueError, "found scalars=True and batch=True: choose one"),
         (abs, {"devices": [1]}, ValueError, "devices= is for backend='jax', found backend='auto'"),
-        (abs, {"backend": "rust"}, ValueError, r"'rust'.*'c'"),
+        (abs, {"backend": "rust"}, ValueError, r"'rust'.*'numpy'"),
     ],
     ids=["no function", "scalars and batch", "devices", "a back end"],
 )

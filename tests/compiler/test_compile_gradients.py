@@ -117,3 +117,73 @@ def test_gradient_is_added_to_whatever_was_there_as_in_eager_mode(backend: str, 
         run(2.0).backward()
         found.append([(type(w.grad), getattr(w.grad, "data", w.grad)) for w in weights])
     assert found[1:] == found[:1] * 2
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Gradients as nodes, with hooks and frozen leaves
+
+KINDS = {"value": Value, "tensor": lambda x, **named: Tensor([x], **{"requires_grad": True, **named})}
+each_kind = pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
+
+
+def total(x: Any) -> Any:
+    return x.sum() if isinstance(x, Tensor) else x
+
+
+def numbers(found: Any) -> list[float]:
+    """The sums of what was found."""
+    return [
+        None if x is None else float(np.sum(getattr(x, "data", x) if not isinstance(x, np.ndarray) else x))
+        for x in found
+    ]
+
+
+@each_kind
+@pytest.mark.parametrize("where", ["outside", "an argument", "both"])
+@pytest.mark.parametrize("way", ["grad", "backward"])
+def test_hook_of_a_leaf_is_applied_once_in_each_pass_as_in_eager_mode(make: Any, where: str, way: str):
+    def run(compiled: bool) -> list[Any]:
+        w, x, seen = make(3.0), make(2.0), []
+        for node in [w] * (where != "an argument") + [x] * (where != "outside"):
+            node.register_hook(lambda g: [seen.append(1), g * 10][1])
+        f = lambda x: total(w * w * x * x)  # noqa: E731
+        f = micrograd.compile(f) if compiled else f
+        first = second = ()
+        if way == "grad":
+            first = grad(f(x), [w, x], create_graph=True)
+            second = grad(total(first[0] * first[1]), [w, x])
+        else:
+            f(x).backward(create_graph=True)
+            first = w.grad, x.grad
+        return [numbers(first), numbers(second), len(seen), *numbers(grad(f(x), [w, x]))]
+
+    assert run(True) == run(False)
+
+
+@each_kind
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_gradients_are_nodes_while_one_of_several_parameters_is_frozen(make: Any, backend: str):
+    a, b, c = params = make(2.0), make(3.0), make(4.0)
+    f = lambda x: total(a * b * c * a * x)  # noqa: E731
+    compiled = micrograd.compile(f, backend=backend)
+    x = make(1.5, requires_grad=False)
+    for frozen in ([], [b], [b, c], [], [a]):
+        for p in params:
+            p.requires_grad = p not in frozen
+        free = [p for p in params if p.requires_grad]
+        found = []
+        for g in (compiled, f):
+            slopes = grad(g(x), free, create_graph=True)
+            found.append([*numbers(slopes), *numbers(grad(total(sum(s * s for s in slopes)), free))])
+        assert found[0] == pytest.approx(found[1])
+
+
+@each_kind
+def test_parameter_frozen_between_the_call_and_the_pass_gets_no_gradient(make: Any):
+    a, b = make(2.0), make(3.0)
+    for f in (lambda x: total(a * b * x), micrograd.compile(lambda x: total(a * b * x))):
+        out = f(make(1.5, requires_grad=False))
+        b.requires_grad = False
+        (slope,) = grad(out, [a], create_graph=True)
+        assert numbers([slope]) == [4.5]
+        b.requires_grad = True

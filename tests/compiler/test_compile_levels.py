@@ -9,7 +9,7 @@ import random
 import tracemalloc
 from collections.abc import Callable
 from functools import reduce
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,21 @@ def test_network_on_known_samples_with_a_hinge_loss_is_one_product_a_layer():
     step = micrograd.compile(loss, update=SGD(model.parameters(), lr=0.0), backend="numpy")
     assert near(step().data, loss().data)
     assert not {"take", "placed", "concatenate"} & {x.op for x in step.lowered.steps}  # as a person would write it
+
+
+@pytest.mark.parametrize("sizes", [[1], [1, 1], [1, 4, 1]], ids=str)
+def test_single_neuron_on_known_samples_is_one_product_for_however_many(sizes: list[int]):
+    """The scores share their weights, and differ in their coefficients alone."""
+
+    def lines(n: int) -> int:
+        rng, model = random.Random(0), MLP(2, sizes, activation="tanh", rng=random.Random(0))
+        samples = [([rng.gauss(0, 1), rng.gauss(0, 1)], rng.choice([-1, 1])) for _ in range(n)]
+        f = lambda: sum((model(x) - y) ** 2 for x, y in samples) / n  # noqa: E731
+        compiled = micrograd.compile(f, backend="numpy")
+        assert near(with_gradients(compiled, model.parameters()), with_gradients(f, model.parameters()))
+        return compiled.source.count("\n")
+
+    assert lines(100) == lines(200) < 60
 
 
 @pytest.mark.parametrize("rows_first", [True, False])
@@ -242,3 +257,42 @@ def run(network: Network, call: Callable, x: Any, y: Any) -> list[float]:
     for k, part in enumerate(outs):
         part.backward(k + 1.0)
     return [*(part.item() for part in outs), *(p.grad for p in network.parameters())]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Constants near the limits: a factor is merged only where it stays moderate
+
+LIMITS = [1e-310, 5e-324, 1e-200, 1e160, 1e308, -1e200, math.inf, -math.inf, math.nan, -0.0, 0.0, 3.0, -1e16, 2.0**63]
+MERGED: dict[str, Callable[..., Any]] = {
+    "quotients": lambda x, y, c, d: x / c / d,
+    "products": lambda x, y, c, d: c * x * d,
+    "a product of products": lambda x, y, c, d: (x * c) * (y * d),
+    "a square": lambda x, y, c, d: (x * c) ** 2 * d,
+    "a scaled product": lambda x, y, c, d: -(x * c) * y / -d,
+    "a scaled sum": lambda x, y, c, d: (x + c) * d + y,
+    "a divided sum": lambda x, y, c, d: (c - x - y) / d,
+    "numbers that are added": lambda x, y, c, d: c - (x + d) + y,
+    "numbers that cancel": lambda x, y, c, d: x * y + c - c,
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_constants_near_the_limits_are_merged_only_where_that_is_the_same(name: str):
+    """x / 1e-310 was x * inf: nan at 0. And (x + 1e16) - 1e16 was x."""
+    points = np.array([*product([0.0, 1.0, -2.5, 1e3, math.inf, math.nan], [1.0, 0.5, 0.0])])
+    f = MERGED[name]
+    for turn in range(len(LIMITS)):  # each number once in a program, since what is used twice is not merged
+        pairs = [*zip(LIMITS, LIMITS[turn:] + LIMITS[:turn], strict=True)]
+        each = lambda points, pairs=pairs: [f(x, y, c, d) for x, y in points for c, d in pairs]  # noqa: E731
+        found = [out.data for out in micrograd.compile(each, scalars=True, backend="numpy")(points)]
+        expected = [out.data for out in each([[Value(x), Value(y)] for x, y in points.tolist()])]
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+
+
+def test_numbers_that_alternate_in_a_long_sum_take_few_operations():
+    """Of two numbers that cancel, one stays with its operand."""
+    f = micrograd.compile(lambda xs: sum(x - 1.0 if i % 2 else x + 1.0 for i, x in enumerate(xs)), scalars=True)
+    xs = np.random.default_rng(0).normal(size=1500)
+    assert near(f(xs).item(), float(xs.sum()))
+    assert len(f.source.splitlines()) < 20

@@ -15,7 +15,7 @@ import pytest
 from compile_helpers import BACKENDS, JAX, LOOPED, NO_JAX, C, eager_step, looped, near, same, unwatched
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from random_programs import Program, nodes, programs
+from random_programs import Integers, Program, integers, nodes, programs
 from tensor_helpers import every_op, leaves, numbers, seed
 from tensor_ops_list import OPS, Op
 
@@ -142,6 +142,19 @@ def test_random_program_is_the_same_on_other_back_ends(target: str, kind: type, 
     call = unwatched(program)
     everything = lambda *xs: [call(*xs), *gradient(call)(*xs)]  # noqa: E731
     same(run_on(target, everything, *nodes(program)), [x.data for x in everything(*nodes(program))], 1e-10)
+
+
+@quiet
+@pytest.mark.parametrize("target", ["numpy", *LOOPED, JAX])
+@few
+@given(data=st.data())
+def test_random_program_of_integers_is_the_same_on_other_back_ends(target: str, data: st.DataObject):
+    program: Integers = data.draw(integers(most=2**53 - 1 if target == "javascript" else np.inf))
+    with np.errstate(all="ignore"):
+        expected = [np.asarray(x) for x in program(*program.leaves)]
+    for x, y in zip(run_on(target, unwatched(program), *map(Tensor, program.leaves)), expected, strict=True):
+        assert x.dtype.newbyteorder("=") == y.dtype.newbyteorder("=")  # a view, or what is sorted, keeps its order
+        assert x.tolist() == y.tolist()
 
 
 @quiet

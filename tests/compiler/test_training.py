@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import JAX, NO_JAX, C, eager_step
+from compile_helpers import IN_C, JAX, NO_JAX, C, eager_step
 from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_at
 
@@ -78,7 +78,13 @@ KINDS: dict[str, tuple[type, dict[str, Any]]] = {
     "arrays": (Tensors, {}),
     "jax": (Tensors, {"backend": "jax"}),
 }
-each_kind = pytest.mark.parametrize("kind", [pytest.param(k, marks=[NO_JAX] * (k == "jax")) for k in KINDS])
+IN_LOOPS: dict[str, tuple[type, dict[str, Any]]] = {
+    "levels in C": (Values, {"scalars": True, "backend": "c"}),
+    "arrays in C": (Tensors, {"backend": "c"}),
+}
+OF_ALL = [pytest.param(k, marks=[NO_JAX] * (k == "jax")) for k in KINDS]
+each_kind = pytest.mark.parametrize("kind", OF_ALL)
+each_kind_and_loops = pytest.mark.parametrize("kind", OF_ALL + [pytest.param(k, marks=IN_C) for k in IN_LOOPS])
 each_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
 
 
@@ -88,7 +94,7 @@ class Pair:
     def __init__(
         self, kind: str, name: str = "Adam", prepare: Callable[[Any], object] = lambda model: None, **named: Any
     ):
-        made, self.settings = KINDS[kind]
+        made, self.settings = (KINDS | IN_LOOPS)[kind]
         self.models = made(), made()
         for model in self.models:
             prepare(model)
@@ -237,7 +243,7 @@ def test_changes_between_steps_act_as_in_the_eager_loop(kind: str, event: str):
     assert pair.step.cache_info()[:2] == (7, 1) or event in CHANGES
 
 
-@each_kind
+@each_kind_and_loops
 @each_optimizer
 def test_steps_of_every_rule_may_be_interleaved_with_others(kind: str, name: str):
     def unused(model: Any) -> None:

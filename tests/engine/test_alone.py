@@ -12,7 +12,13 @@ import micrograd.engine
 IMPORTS = """
 import math
 from engine_alone import Value, floats, modes, ops, rows, walk
-from engine_alone.value import Node, fill_slots, method_of
+from engine_alone.node import NOTHING, Node, fill_slots
+from engine_alone.recording import method_of
+
+def grad(output, x):
+    found = {}
+    walk.run([output], [output._seed(None, True)], True, found.__setitem__)
+    return found[x]
 """
 PROGRAMS = {
     "Values": """
@@ -25,9 +31,9 @@ y.backward()
 assert (y.data, x.grad) == (-20.0, 46.0)
 
 x = Value(2.0)
-(g,) = walk.grad([x**4], [x], create_graph=True)
-(h,) = walk.grad([g], [x], create_graph=True)
-assert (g.data, h.data, walk.grad([h], [x]), x.grad) == (32.0, 48.0, [48.0], 0)
+g = grad(x**4, x)
+h = grad(g, x)
+assert (g.data, h.data, grad(h, x).data, x.grad) == (32.0, 48.0, 48.0, 0)
 with modes.no_grad():
     assert not (x * 2).requires_grad
 
@@ -44,6 +50,26 @@ x = Value(0.0)
 assert x.grad == -math.inf and x.log().data == -math.inf and Value(1000.0).exp().data == math.inf
 assert math.isnan((Value(-8.0) ** 0.5).data) and (1.0 / x).data == math.inf
 """,
+    "the scheme": """
+a, b = Value(2.0), Value(-3.0)
+c = a * b + 1
+assert c._op == "+" and c._prev[0]._prev == (a, b) and c._prev[1].data == 1.0 and a._prev == ()
+c.grad = 1.0
+for node in (c, c._prev[0]):
+    node._backward()
+assert (a.grad, b.grad) == (-3.0, 2.0)
+
+out = Value(a.data**2, (a,), "squared")
+def backward():
+    a.grad += 2 * a.data * out.grad
+out._backward = backward
+a.grad = 0.0
+(out * 10).backward()
+assert (out._op, out._prev, a.grad) == ("squared", (a,), 40.0)
+
+a.data, a.requires_grad = 5.0, False
+assert (a * b).backward() is None and (a.grad, b.grad) == (40.0, 7.0)
+""",
     "a watcher sees and replaces complete gradients": """
 x = Value(3.0)
 y = x * x
@@ -54,7 +80,7 @@ assert (y.grad, x.grad) == (20.0, 120.0)
     "a row of any operands": """
 class Dot(rows.Row):
     def send(self, node, g, create_graph=False):
-        a, b, c, d = node._x
+        a, b, c, d = node._operands
         return [(a, g * c.data), (b, g * d.data), (c, g * a.data), (d, g * b.data)]
 xs = [Value(2.0), Value(3.0), Value(4.0), Value(5.0)]
 dot = Value(23.0)
@@ -63,12 +89,16 @@ dot._record(Dot("dot", None), (*xs,), None)
 assert [x.grad for x in xs] == [9.0, 10.0, 4.0, 6.0]
 """,
     "an op that runs elsewhere": """
-class counted(modes.Mode):
-    variable, value = modes.intercept, staticmethod(lambda row, operands: seen.append(row.name))
+class Counting(modes.Interceptor):
+    def __call__(self, row, operands):
+        seen.append(row.name)
+        return super().__call__(row, operands)
+class counting(modes.Intercepting):
+    value = Counting()
 seen, x = [], Value(2.0)
-with counted():
-    x * x
-assert seen == ["*"]
+with counting():
+    y = x * x + 1
+assert seen == ["*", "+"] and y.data == 5.0
 """,
     "another kind of node": """
 class Complex(Node):
@@ -77,14 +107,14 @@ class Complex(Node):
     def _apply(self, row, operands):
         values = [x._data if isinstance(x, Complex) else x for x in operands]
         out = self._constant(row.forward(*values))
-        out._row, out._x, out._y = row, (*[x if isinstance(x, Complex) else None for x in operands],), values
+        out._record(row, [x if isinstance(x, Complex) else NOTHING for x in operands], values)
         return out
     def _constant(self, data):
         return fill_slots(object.__new__(Complex), data)
     def _seed(self, gradient, create_graph):
         return 1 + 0j if gradient is None else gradient
     def _used(self, create_graph):
-        return self._y
+        return self._x, self._y
     def _fit(self, part):
         return complex(part)
     def _plus(self, total, part, taken=None, /):
@@ -95,7 +125,7 @@ walk.run([w], [w._seed(None, False)])
 assert (w._data, z.grad) == (z._data**3 + 3 * z._data**2, 3 * z._data**2 + 6 * z._data)
 """,
     "names from outside": """
-rows.LIBRARIES[float] = type("Functions", (), {**vars(floats), "sinh": math.sinh})
+floats.sinh = math.sinh
 sinh = ops.function("sinh", lambda g, out, a: g * (1 + out * out) ** 0.5)
 assert ops.TABLE["sinh"] is sinh
 Value.sinh, Node.double = method_of(sinh), lambda self: self + self

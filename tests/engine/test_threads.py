@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -10,8 +9,6 @@ import pytest
 from engine_helpers import Boom, at_once, raising, square
 
 from micrograd import Value, backward, grad
-from micrograd.engine import walk
-from micrograd.scalars.turns import turn_within
 
 THREADS, PASSES = 4, 60
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -74,22 +71,3 @@ def test_inner_grads_are_those_of_one_whole_pass():
     at_once(many(one.backward), many(other.backward))
     assert shared.grad in (10.0, 7.0)
     assert x.grad == 2 * (10.0 + 7.0) * PASSES
-
-
-def test_pass_that_waits_in_vain_for_its_turn_says_why(monkeypatch):
-    monkeypatch.setattr(walk, "turn", turn_within(0.3))
-    x, inside, done = Value(3.0), threading.Event(), threading.Event()
-    y = Value(9.0, (x,), "waits")
-    y._backward = lambda: (inside.set(), done.wait(30))
-    other = threading.Thread(target=y.backward)
-    other.start()
-    try:
-        inside.wait(30)
-        with pytest.raises(TimeoutError, match="take turns"):
-            (x * 2).backward()
-        assert x.grad == 0
-    finally:
-        done.set()
-        other.join()
-    (x * 2).backward()
-    assert x.grad == 2.0

@@ -71,3 +71,104 @@ def test_shares_of_all_workers_make_up_each_batch(workers):
 def test_wrong_batches_are_refused_at_the_call(wrong, error, message):
     with pytest.raises(error, match=message):
         wrong()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kinds of argument: rows, or a refusal
+
+
+class Table:
+    """As a table of pandas: to iterate over it gives the names of the columns, to index it a column."""
+
+    def __init__(self, **columns):
+        self.columns = columns
+
+    def __iter__(self):
+        return iter(self.columns)
+
+    def __len__(self):
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+    def to_numpy(self):
+        return np.stack([np.asarray(column) for column in self.columns.values()], axis=1)
+
+
+class TableWithProtocol(Table):
+    """Which NumPy converts by itself too."""
+
+    def __array__(self, dtype=None, copy=None):
+        return self.to_numpy()
+
+
+class Column:
+    """As a column of pandas with labels of its own: an index means a label."""
+
+    def __init__(self, *numbers):
+        self.labels = {10 * i: x for i, x in enumerate(numbers)}
+
+    def __iter__(self):
+        return iter(self.labels.values())
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, label):
+        return self.labels[label]
+
+    def to_numpy(self):
+        return np.array([*self.labels.values()])
+
+
+class OnlyProtocol:
+    """An array of another library."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+
+ROWS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    ("given", "rows"),
+    [
+        (Table(x=[1.0, 3.0, 5.0], y=[2.0, 4.0, 6.0]), ROWS),
+        (TableWithProtocol(x=[1.0, 3.0, 5.0], y=[2.0, 4.0, 6.0]), ROWS),
+        (Column(1.0, 2.0, 3.0), [1.0, 2.0, 3.0]),
+        (OnlyProtocol(), ROWS),
+        (ROWS, ROWS),
+        (tuple(map(tuple, ROWS)), ROWS),
+        (range(3), [0, 1, 2]),
+        (b"abc", [97, 98, 99]),
+    ],
+)
+def test_batches_of_a_table_are_its_rows(given, rows):
+    found = {i: row.tolist() for x, y in batches(given, np.arange(3), size=2) for row, i in zip(x, y, strict=True)}
+    assert [found[i] for i in range(3)] == rows
+
+
+def test_batches_of_pytorchs_tensors_are_their_rows():
+    torch = pytest.importorskip("torch")
+    ((batch,),) = batches(torch.tensor(ROWS), size=3)
+    assert sorted(batch.tolist()) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"x": [1.0], "y": [2.0]}, "found dict: make a list of its samples"),
+        ({1.0, 2.0}, "found set: make a list of its samples"),
+        (frozenset({1.0}), "found frozenset: make a list"),
+        ({1: 2}.keys(), "found dict_keys: make a list"),
+        ((x for x in (1.0, 2.0)), "found generator: make a list of its samples"),
+        (iter([1.0]), "found list_iterator: make a list"),
+        (map(float, "12"), "found map: make a list"),
+        (zip([1.0], [2.0], strict=True), "found zip: make a list"),
+    ],
+)
+def test_what_has_no_rows_in_order_is_refused(given, message):
+    with pytest.raises(TypeError, match=message):
+        batches(given, size=2)

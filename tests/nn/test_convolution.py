@@ -207,3 +207,20 @@ X = np.ones((1, 2, 4, 4))
 def test_wrong_uses_are_told_what_is_wrong(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_pooling_finds_a_nan_and_sends_it_the_gradient_as_pytorch_does(share):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    for size, stride, padding in ((2, 2, 0), (3, 1, 1), (3, 2, 0), (2, 1, 1)):
+        x = rng.integers(0, 4, (2, 2, 6, 6)).astype(float)  # with ties
+        x[rng.random(x.shape) < share] = np.nan
+        ours, theirs = Tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+        out = F.max_pool2d(ours, size, stride, padding)
+        wanted = torch.nn.functional.max_pool2d(theirs, size, stride, padding)
+        g = rng.normal(size=out.shape)
+        out.backward(g)
+        wanted.backward(torch.tensor(g))
+        np.testing.assert_array_equal(out.data, wanted.detach().numpy())
+        np.testing.assert_allclose(ours.grad, theirs.grad.numpy(), atol=1e-12)

@@ -53,8 +53,34 @@ MISTAKES = {
 }
 
 
+MISTAKES |= {  # names that are nearly right
+    "backwards": (lambda: Value(1.0).backwards(), "a Value has no attribute 'backwards': the word here is backward"),
+    "backwards of a Tensor": (lambda: X.backwards(), "a Tensor has no attribute 'backwards': the word here is back"),
+    "a Tensor's method": (lambda: X.softmx(), "a Tensor has no attribute 'softmx': did you mean softmax?"),
+    "a Tensor's attribute": (lambda: X.shap, "a Tensor has no attribute 'shap': did you mean shape?"),
+    "another library's word": (lambda: X.view(2), "a Tensor has no attribute 'view': the word here is reshape"),
+    "evel": (lambda: nn.Linear(2, 1).evel(), "'Linear' object has no attribute 'evel': did you mean eval?"),
+    "zerograd": (lambda: nn.MLP(2, [1]).zerograd(), "'MLP' object has no attribute 'zerograd': did you mean zero_grad"),
+    "a parameter": (lambda: nn.Linear(2, 1).wieght, "has no attribute 'wieght': did you mean weight?"),
+    "an attribute of its own": (lambda: nn.Sequential(nn.ReLU()).layesr, "did you mean layers?"),
+    "a subclass": (
+        lambda: nn.Parameter([1.0]).detatch(),
+        "a Parameter has no attribute 'detatch': did you mean detach",
+    ),
+}
+
+
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_mistake_is_answered_with_what_to_do(mistake, message):
     with pytest.raises((TypeError, ValueError, RuntimeError, IndexError, AttributeError)) as found:
         mistake()
     assert message in str(found.value)
+
+
+@pytest.mark.parametrize("x", [X, nn.Linear(2, 1), Value(1.0)], ids=lambda x: type(x).__name__)
+def test_name_that_is_like_no_other_has_no_hint_and_is_still_missing(x):
+    assert not hasattr(x, "quux")
+    assert not hasattr(x, "_quux")
+    with pytest.raises(AttributeError) as found:
+        _ = x.quux
+    assert "mean" not in str(found.value)

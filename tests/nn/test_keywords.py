@@ -28,6 +28,8 @@ X = Value(1.0)
         (lambda: AdamW([X], weight_deacy=0.1), "AdamW has no keyword weight_deacy: did you mean weight_decay?"),
         (lambda: StepLR(SGD([X], 0.1), stepsize=3), "StepLR has no keyword stepsize: did you mean step_size?"),
         (lambda: CosineAnnealingLR(SGD([X], 0.1), t_max=3), "no keyword t_max: did you mean T_max?"),
+        (lambda: X.clip(min=0.0), "clip() has no keyword min: did you mean low?"),
+        (lambda: X.clip(0.0, max=1.0), "clip() has no keyword max: did you mean high?"),
         (lambda: clip_grad_norm([X], max_nrom=1.0), "clip_grad_norm() has no keyword max_nrom: did you mean max_norm?"),
     ],
 )

@@ -154,6 +154,18 @@ def test_parameters_are_found_in_attributes_lists_tuples_dicts_and_modules_once_
     assert nest.parameters() == [p for _, p in nest.named_parameters()]
 
 
+def test_part_that_defines_parameters_is_believed_by_what_holds_it():
+    class Unbiased(Neuron):
+        def parameters(self):
+            return self.w
+
+    layer = Layer(2, 2)
+    layer.neurons[1] = Unbiased(2)
+    whole = module(layers=[layer], others={"last": layer.neurons[1]})
+    assert whole.parameters() == [*layer.neurons[0].parameters(), *layer.neurons[1].w]
+    assert [p for _, p in whole.named_parameters()] == whole.parameters()
+
+
 def test_subclass_that_defines_parameters_is_believed():
     class Half(Module):
         def __init__(self):

@@ -1,10 +1,12 @@
 """Optimizers and schedules, of Values and of Tensors: PyTorch's steps, and what is refused."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
+from micrograd import compile
 from micrograd.engine import Value
 from micrograd.nn import MLP
 from micrograd.optim import (
@@ -319,3 +321,54 @@ def test_optimizer_refuses_what_are_no_parameters(make, error, message, user):
 def test_wrong_settings_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# States that somebody takes out
+
+
+def forget_all(optimizer):
+    optimizer.state.clear()
+
+
+def forget_one(optimizer):
+    del optimizer.state[optimizer.params[0]]
+
+
+def forget_the_content_of_one(optimizer):
+    optimizer.state[optimizer.params[1]].clear()
+
+
+def replace_one(optimizer):
+    optimizer.state[optimizer.params[0]] = {}
+
+
+@pytest.mark.parametrize("forget", [forget_all, forget_one, forget_the_content_of_one, replace_one])
+@pytest.mark.parametrize("make", [partial(SGD, lr=0.1, momentum=0.9), partial(Adam, lr=0.1), partial(AdamW, lr=0.1)])
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_state_that_was_taken_out_begins_again_eagerly_and_compiled(kind, make, forget):
+    found = []
+    for compiled in (False, True):
+        params = [kind(1.0, requires_grad=True), kind(-2.0, requires_grad=True)]
+        optimizer = make(params)
+        loss = lambda params=params: sum((p - 3.0) ** 2 for p in params)  # noqa: E731
+        step = compile(loss, update=optimizer) if compiled else None
+        for i in range(9):
+            if i in (3, 6):
+                forget(optimizer)
+            if step:
+                step()
+            else:
+                optimizer.zero_grad()
+                loss().backward()
+                optimizer.step()
+        found.append([float(p.data) for p in params])
+        assert all(optimizer.state[p] for p in params)
+        assert len(optimizer.state_dict()["state"]) == 2
+    assert found[1] == pytest.approx(found[0], rel=1e-12)
+
+
+def test_state_that_was_cleared_is_saved_as_empty():
+    optimizer = Adam([Value(1.0)])
+    optimizer.state.clear()
+    assert optimizer.state_dict()["state"] == [{}]

@@ -405,3 +405,165 @@ def test_load_fills_only_what_has_a_state(into, found, path):
     save({"x": np.ones(1)}, path)
     with pytest.raises(TypeError, match=f"fills modules, optimizers and schedules, found {found}"):
         load(path, into=into)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The state of an optimizer goes to the parameters by name, whatever their order
+
+
+class Two(nn.Module):
+    """Two parts of one shape, as attributes in an order of choice."""
+
+    def __init__(self, make, names, seed):
+        parts = {name: make(seed + i) for i, name in enumerate("ab")}
+        for name in names:
+            setattr(self, name, parts[name])
+
+    def forward(self, x):
+        return self.b(self.a(x))
+
+
+KINDS = {
+    "Linear": lambda seed: nn.Linear(2, 2, rng=np.random.default_rng(seed)),
+    "Layer": lambda seed: nn.Layer(2, 2, rng=random.Random(seed)),
+    "Neuron": lambda seed: nn.Layer(2, 2, rng=random.Random(seed)).neurons[0],
+}
+
+
+def trained(model, make, steps=3):
+    """An optimizer of the model after some steps, in which every parameter has another gradient."""
+    optimizer = make(model.parameters())
+    for step in range(steps):
+        for name, p in by_name(model).items():
+            p.grad = np.full(np.shape(p.data), float(len(name) + ord(name[0]) + ord(name[-1]) + step))[()]
+        optimizer.step()
+    return optimizer
+
+
+def by_name(model):
+    return {f"{part}.{i}": p for part in "ab" for i, p in enumerate(getattr(model, part).parameters())}
+
+
+def remembered(model, optimizer):
+    return {
+        name: {key: np.asarray(x).tolist() for key, x in optimizer.state[p].items()}
+        for name, p in by_name(model).items()
+    }
+
+
+@pytest.mark.parametrize("make", TRAININGS.values(), ids=TRAININGS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_state_goes_to_the_parameter_of_the_same_name(kind, make, names, path):
+    model = Two(kind, "ab", 0)
+    optimizer = trained(model, make)
+    save({"model": model, "optimizer": optimizer}, path)
+    twin = Two(kind, names, 10)
+    other = make(twin.parameters())
+    load(path, into={"optimizer": other, "model": twin})
+    assert remembered(twin, other) == remembered(model, optimizer)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_state_that_is_loaded_after_its_module_goes_by_order_if_the_numbers_show_it(kind, path):
+    model, make = Two(kind, "ab", 0), TRAININGS["Adam"]
+    optimizer = trained(model, make)
+    save({"model": model, "optimizer": optimizer}, path)
+    for names in ("ab", "ba"):
+        twin = Two(kind, names, 10)
+        other = make(twin.parameters())
+        with pytest.raises(ValueError, match="load it in one call with its"):
+            load(path, into={"optimizer": other})
+        load(path, into={"model": twin})
+        if names == "ab":
+            load(path, into={"optimizer": other})
+            assert remembered(twin, other) == remembered(model, optimizer)
+        else:
+            with pytest.raises(ValueError, match="load it in one call with its"):
+                load(path, into={"optimizer": other})
+            assert not any(other.state.values())
+
+
+def test_state_of_parameters_of_other_names_is_refused(path):
+    model, other = Two(KINDS["Linear"], "ab", 0), Two(KINDS["Linear"], "ab", 0)
+    save({"model": model, "optimizer": trained(model, TRAININGS["Adam"])}, path)
+    some = Adam([*other.a.parameters(), nn.Parameter(np.zeros((2, 2))), nn.Parameter(np.zeros(2))])
+    for objects in ({"model": other, "optimizer": some}, {"optimizer": trained(other, TRAININGS["Adam"], 0)}):
+        with pytest.raises(ValueError, match=r"the state is of model.a.weight.*: load it in one call with its"):
+            load(path, into=objects)
+        assert not any(objects["optimizer"].state.values())
+
+
+def test_parameters_of_no_module_stay_in_their_order_and_shared_ones_have_one_name(path):
+    def whole(names):
+        model = Two(KINDS["Linear"], names, 0)
+        model.c = model.a
+        free = [nn.Parameter(np.zeros(2)), nn.Parameter(np.zeros(2))]
+        return model, Adam([free[0], *model.parameters(), free[1]])
+
+    model, optimizer = whole("ab")
+    for i, p in enumerate(optimizer.params):
+        p.grad = np.full(p.shape, i + 1.0)
+    optimizer.step()
+    save({"model": model, "optimizer": optimizer}, path)
+    twin, other = whole("ba")
+    load(path, into={"model": twin, "optimizer": other})
+    assert remembered(twin, other) == remembered(model, optimizer)
+    for mine, theirs in zip((0, -1), (0, -1), strict=True):
+        a, b = optimizer.state[optimizer.params[mine]], other.state[other.params[theirs]]
+        assert (a["mean"] == b["mean"]).all()
+
+
+def test_state_that_was_saved_alone_goes_by_order(path):
+    model = Two(KINDS["Linear"], "ab", 0)
+    optimizer = trained(model, TRAININGS["SGD"])
+    save(optimizer, path)
+    twin = Two(KINDS["Linear"], "ab", 5)
+    other = TRAININGS["SGD"](twin.parameters())
+    load(path, into=other)
+    assert remembered(twin, other) == remembered(model, optimizer)
+
+
+@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.CKPT", "pytorch_model.bin", "m.npz", "m.npy", "m.pkl", "m.h5"])
+def test_name_of_another_format_is_refused(name, tmp_path):
+    for source in (network(), {"x": [1.0]}):
+        with pytest.raises(ValueError, match=f"{name} is a name of another format, and this is safetensors: end it in"):
+            save(source, tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
+FOREIGN = {
+    "an .npz": (lambda path: by_numpy(np.savez, path), "NumPy's .npz"),
+    "an .npy": (lambda path: by_numpy(np.save, path), "NumPy's .npy"),
+    "a pickle": (lambda path: path.write_bytes(pickle.dumps({"x": [1.0]})), "a pickle"),
+    "HDF5": (lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(90)), "HDF5"),
+    "JSON": (lambda path: path.write_text('{"x": [1.0, 2.0, 3.0]}'), "JSON"),
+}
+
+
+def by_numpy(write, path):
+    with path.open("wb") as file:
+        write(file, np.ones(3))
+
+
+@pytest.mark.parametrize(("write", "what"), FOREIGN.values(), ids=FOREIGN)
+def test_file_of_another_format_is_refused_by_its_name(write, what, path):
+    write(path)
+    with pytest.raises(ValueError, match=f"cannot be read as safetensors: .*it looks like .*{what}.*load_state_dict"):
+        load(path)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_file_of_pytorchs_is_refused_by_its_name(zipped, path):
+    torch = pytest.importorskip("torch")
+    torch.save({"weight": torch.zeros(2, 2)}, path, _use_new_zipfile_serialization=zipped)
+    with pytest.raises(ValueError, match=r"it looks like .*torch\.save"):
+        load(path, into=network())
+
+
+def test_damaged_file_is_not_taken_for_another_format(path):
+    save(network(), path)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ValueError, match="cannot be read as safetensors") as found:
+        load(path)
+    assert "looks like" not in str(found.value)

@@ -61,6 +61,157 @@ def test_separators_headers_and_columns_are_guessed_and_said(text, said):
         assert found["rows"] == ROWS
 
 
+FILES = {  # as programs write them: each is ROWS
+    "separators at line ends": "0.5,-1.2,cat,\n1,2,dog,\n",
+    "separators at line ends, below a header without": "x,y,kind\n0.5,-1.2,cat,\n1,2,dog,\n",
+    "empty columns at the right": "x;y;kind;;;\n0,5;-1,2;cat;;;\n1;2;dog;;;\n;;;;;\n",
+    "empty columns with names": "x,y,kind,notes,more\n0.5,-1.2,cat,,\n1,2,dog,,\n",
+    "an empty column at the left": ",x,y,kind\n,0.5,-1.2,cat\n,1,2,dog\n",
+    "quoted decimal commas": '"0,5","-1,2","cat"\n"1","2","dog"\n',
+    "quoted decimal commas below a header": '"x","y","kind"\n"0,5","-1,2",cat\n"1,0","2,0",dog\n',
+    "decimal commas between spaces": "0,5 -1,2 cat\n1 2 dog\n",
+    "comments": "# made today, by me\n# units: cm, cm\n0.5,-1.2,cat\n# half\n1,2,dog\n# end\n",
+    "a header behind #": "# x y kind\n0.5 -1.2 cat\n1 2 dog\n",
+    "a comment, and a header behind #": "# made today\n#x,y,kind\n0.5,-1.2,cat\n1,2,dog\n",
+    "a title line of counts": "2,2,cat,dog\n0.5,-1.2,0\n1.0,2,1\n",
+    "a first column that counts rows": "0,0.5,-1.2,cat\n1,1,2,dog\n2,9e9,oops,dog\n",
+    "the index of pandas": ",x,y,kind\n0,0.5,-1.2,cat\n1,1,2,dog\n",
+    "the index of a part of a table": ",x,y,kind\n7,0.5,-1.2,cat\n3,1,2,dog\n",
+    "row names of R": '"x" "y" "kind"\n"1" 0.5 -1.2 "cat"\n"2" 1 2 "dog"\n',
+    "ids": "Id,x,y,kind\n17,0.5,-1.2,cat\n12,1,2,dog\n",
+    "the class first": "cat,0.5,-1.2\ndog,1,2\n",
+    "the class between": "x,kind,y\n0.5,cat,-1.2\n1,dog,2\n",
+    "a name beside the class": "who,kind,x,y\nTom,cat,0.5,-1.2\nRex,dog,1,2\nPip,cat,q,2\n",
+    "a mark of the byte order": "\ufeffx,y,kind\n0.5,-1.2,cat\n1,2,dog\n",
+    "a break in a field": '"0.5","-1.2","cat"\n1,2,dog\n"9","oops","a\nb"\n',
+    "line ends of a Mac": "x,y,kind\r0.5,-1.2,cat\r1,2,dog\r",
+}
+
+
+@needs_node
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_files_are_read_as_programs_write_them(text):
+    found = parsed(text)
+    assert (found.get("rows"), found.get("names")) == (ROWS, ["cat", "dog"]), found
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["0,125", "1,5"], [0.125, 1.5]),
+        (["1,234.5", "1,234", "7"], [1234.5, 1234, 7]),
+        (["1.234,5", "1.234", "7"], [1234.5, 1234, 7]),
+        (["1,234,567", "1,234"], [1234567, 1234]),
+        (["1.234.567", "7,5"], [1234567, 7.5]),
+        (["1,5", "1.5"], [1.5, 1.5]),
+        (["+.5", "-2.", "\u22121e-3"], [0.5, -2, -0.001]),
+    ],
+)
+def test_point_and_comma_are_what_the_whole_column_says(texts, numbers):
+    found = parsed("".join(f'"{text}";{k * k};cat\n' for k, text in enumerate(texts)))
+    assert [x for x, _, _ in found["rows"]] == numbers
+
+
+@needs_node
+def test_files_of_scikit_learn_have_the_names_of_their_classes():
+    rows = [[5.1, 3.5, 1.4, 0.2, 0], [7.0, 3.2, 4.7, 1.4, 1], [6.3, 3.3, 6.0, 2.5, 2]]
+    text = "3,4,setosa,versicolor,virginica\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+    found = parsed(text)
+    assert found["names"] == ["setosa", "versicolor", "virginica"]
+    assert found["rows"] == [[5.1, 3.5, 0], [7.0, 3.2, 1], [6.3, 3.3, 2]]
+    assert found["bad"] == []
+    found = parsed("3,30,malignant,benign\n" + f"{'1.5,' * 30}0\n{'2.5,' * 30}1\n{'0.5,' * 30}1\n")
+    assert found["names"] == ["malignant", "benign"]
+
+
+@needs_node
+@pytest.mark.parametrize("column", range(3))
+def test_class_that_is_a_number_is_found_by_its_name_or_by_its_few_values_at_an_end(column):
+    rows = [[1, 14.23, 1.71], [1, 13.2, 1.78], [2, 12.37, 0.94], [3, 12.86, 1.35]]
+    turned = [[*row[1 : column + 1], row[0], *row[column + 1 :]] for row in rows]
+    header = ["a", "b"]
+    header.insert(column, "class")
+    lines = [*([header] if column == 1 else []), *turned]
+    found = parsed("\n".join(",".join(map(str, row)) for row in lines))
+    assert found["names"] == ["1", "2", "3"]
+    assert found["given"]["label"] == column
+    assert [row[:2] for row in found["rows"]] == [row[1:] for row in rows]
+
+
+@needs_node
+def test_columns_are_chosen_and_said_with_their_names():
+    text = "a,b,kind,c,sort\n1,2,cat,3,old\n4,5,dog,6,new"
+    found = in_node("own.parsed(given, {x: 3, y: 0, label: 2})", text)
+    assert found["rows"] == [[3, 1, 0], [6, 4, 1]]
+    assert (found["columns"], found["axes"]) == (["a", "b", "kind", "c", "sort"], ["c", "a"])
+    assert "x is c, y is a, and the class is kind: cat, dog." in found["about"]
+    assert in_node("own.parsed(given, {label: 0})", text)["rows"] == [[2, 3, 0], [5, 6, 1]]
+
+
+@needs_node
+@pytest.mark.parametrize("error", ["#N/A", "#DIV/0!", "#NAME?"])
+def test_values_that_a_spreadsheet_could_not_compute_are_listed(error):
+    found = parsed(f"x,y,kind\n{error},1,a\n1,{error},b\n1,2,{error}\n{error},{error},{error}\n3,4,a\n5,6,b\n#7,8,a")
+    assert found["rows"] == [[3, 4, 0], [5, 6, 1]]
+    no_number = f"\u2018{error}\u2019 is no number"
+    assert found["bad"] == [
+        {"line": 2, "why": no_number},
+        {"line": 3, "why": no_number},
+        {"line": 4, "why": "the class is missing"},
+        {"line": 5, "why": no_number},
+        {"line": 8, "why": "\u2018#7\u2019 is no number"},
+    ]
+
+
+@needs_node
+def test_sign_in_data_is_no_comment():
+    assert parsed("1,2,#1\n3,4,#2")["names"] == ["#1", "#2"]
+    assert parsed("kind,x,y\n#1,1,2\n#2,3,4\n#1,5,6")["rows"] == [[1, 2, 0], [3, 4, 1], [5, 6, 0]]
+    assert parsed('1,2,5" pipe\n3,4,dog')["names"] == ['5" pipe', "dog"]
+    assert parsed('1,2,"say ""a"", b"\n3,4,dog')["names"] == ['say "a", b', "dog"]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('[{"x": 0.5, "y": -1.2, "kind": "cat"}]', "JSON"),
+        ('{"x": [0.5, 1],\n "y": [-1.2, 2]}', "JSON"),
+        ('{"x": 0.5, "y": 1, "kind": "cat"}\n{"x": 1, "y": 2, "kind": "dog"}', "JSON"),
+        ("[[0.5, -1.2, 0],\n [1, 2, 1]]", "JSON"),
+        ("PK\x03\x04\x14,1,2", "a spreadsheet"),
+        ("<!doctype html>\n<table>1,2,3", "HTML"),
+    ],
+)
+def test_file_that_is_no_table_is_refused_by_name(text, name):
+    error = parsed(text)["error"]
+    assert error.startswith(f"This is {name}")
+    assert error.endswith("save it as CSV first.")
+
+
+@needs_node
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+def test_files_of_every_usual_encoding_are_read(encoding):
+    text = "x,y,fa\u00e7on\n0.5,-1.2,\u00e9t\u00e9\n1,2,na\u00efve\n"
+    script = "own.parsed(own.decoded(Uint8Array.from(JSON.parse(given)).buffer))"
+    found = in_node(script, json.dumps([*text.encode(encoding)]))
+    assert (found["rows"], found["names"]) == (ROWS, ["\u00e9t\u00e9", "na\u00efve"])
+    assert "the class is fa\u00e7on" in found["about"]
+
+
+@needs_node
+def test_names_of_the_axes_stand_in_the_program():
+    script = (
+        "(() => { const was = own.held(given), found = own.parsed('width (cm),a,kind\\n1,2,cat\\n3,4,dog');"
+        "const text = given.slice(0, was.from) + own.block({...was, ...found}) + given.slice(was.to);"
+        "return [was.axes, text, own.held(text).axes] })()"
+    )
+    before, text, axes = in_node(script, PROGRAM)
+    assert (before, axes) == (["x", "y"], ["width (cm)", "a"])
+    assert "ROWS = [  # width (cm), a, number of the class\n    (1, 2, 0),\n" in text
+
+
 @needs_node
 def test_classes_are_words_or_numbers():
     assert parsed("0,0,10\n0,1,9.0\n1,1,9\n")["names"] == ["9", "10"]

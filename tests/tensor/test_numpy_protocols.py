@@ -28,7 +28,7 @@ KEYWORDS: dict[str, Any] = {  # a value of each that is not the default
     "subok": True, "device": "cpu", "optimize": True, "mode": "mean", "constant_values": (1, 2), "end_values": 3.0,
     "stat_length": 1, "reflect_type": "odd", "axes": (1, 0), "indices_or_sections": 1, "shift": 1, "repeats": 2,
     "reps": 2, "pad_width": 1, "indices": np.array([[0], [2]]), "shape": (3, 2), "newshape": (3, 2), "axis1": 0,
-    "axis2": 1,
+    "axis2": 1, "source": 0, "destination": 1,
 }  # fmt: skip
 MORE = {
     "pad": ("constant_values", "end_values", "stat_length", "reflect_type"),

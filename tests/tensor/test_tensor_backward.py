@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from tensor_helpers import equal, parameter
 
-from micrograd import Tensor, Value, backward, grad
+from micrograd import Tensor, Value, backward, grad, no_grad
 from micrograd.tensor import arrays
+from micrograd.viz import animate, compare, draw_dot, player, trace
 
 # ---------------------------------------------------------------------------------------------------------------------
 # backward()
@@ -203,3 +204,49 @@ def test_gradient_is_laid_out_as_its_leaf_wherever_it_came_from():
     by_columns = Tensor(np.ones((4, 3)).T, requires_grad=True)
     (by_columns.T * np.ones((4, 3))).sum().backward()
     assert by_columns.grad.flags.f_contiguous
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The .grad of an inner Tensor
+
+
+def test_grad_of_an_inner_tensor_is_none_with_a_warning_as_in_pytorch():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    for _ in range(2):
+        with pytest.warns(UserWarning, match=r"the \.grad of a Tensor that '\*' made is not kept.*retain_grad\(\)"):
+            assert y.grad is None
+        y.sum().backward(retain_graph=True)
+
+
+def test_grad_of_a_leaf_a_constant_and_a_retained_tensor_warns_of_nothing():
+    x, c = Tensor([1.0], requires_grad=True), Tensor([2.0])
+    y = x * c
+    y.retain_grad()
+    with no_grad():
+        z = x * 2
+    assert [t.grad for t in (x, c, y, z, y.detach(), (c * 2))] == [None] * 6
+    y.sum().backward()
+    assert (y.grad, x.grad) == ([1.0], [2.0])
+
+
+@pytest.mark.parametrize(
+    "look", [repr, str, draw_dot, player, animate, lambda t: t.show(), trace, lambda t: compare(t, t)]
+)
+def test_pictures_of_an_inner_tensor_warn_of_nothing(look):
+    x = Tensor([[1.0, 2.0]], requires_grad=True)
+    y = (x * 2).tanh().sum()
+    y.backward(retain_graph=True)
+    assert look(y)
+
+
+@pytest.mark.parametrize("change", [lambda x: setattr(x, "data", 5.0), lambda x: x.data.fill(5.0)])
+def test_data_set_between_two_passes_changes_no_gradient_where_pytorchs_does(change):
+    torch = pytest.importorskip("torch")
+    x, theirs = Tensor(4.0, requires_grad=True), torch.tensor(4.0, requires_grad=True)
+    for leaf, write in ((x, change), (theirs, lambda x: x.data.fill_(5.0))):
+        y = leaf**3
+        y.backward(retain_graph=True)
+        write(leaf)
+        y.backward()
+    assert (x.grad, theirs.grad) == (48 + 48, 48 + 75)

@@ -79,7 +79,7 @@ def growth(step: Callable[[Tensor], None], times: int) -> int:
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.usefixtures("without_collector")
 def test_steps_leave_nothing_behind_without_the_collector(step: Callable[[Tensor], None]):
-    assert growth(step, 500) < 50
+    assert min(growth(step, 500) for _ in range(2)) < 50  # once, an interpreter may fill stores of its own
 
 
 # ---------------------------------------------------------------------------------------------------------------------

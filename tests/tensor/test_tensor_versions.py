@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -188,12 +187,17 @@ def test_data_that_another_thread_has_moved_while_this_one_waited_for_it_is_not_
     node, loss = w._node, (w * w).sum()
     array = node._data
 
-    @contextmanager
-    def lock():
-        node._store = None
-        yield
+    class Waited:
+        """A lock that was another thread's until now."""
 
-    monkeypatch.setattr(micrograd.tensor.handle, "lock", lock())
+        def acquire(self) -> bool:
+            node._store = None
+            return True
+
+        def release(self) -> None:
+            pass
+
+    monkeypatch.setattr(micrograd.tensor.handle, "lock", Waited())
     assert w.data is array
     assert node.data is array
     loss.backward()

@@ -84,3 +84,9 @@ def test_picture_in_a_notebook_comes_below_the_error():
     assert "b = a * 3: data 6.0000" in broke[1].data["text/plain"]
     assert broke[1].data["text/html"].count("<img") == 1
     assert [output.output_type for output in divided] == ["error"]
+
+
+def test_attribute_of_a_value_that_is_misspelt_is_answered_with_the_right_one():
+    assert broken.meant(raised(lambda: Value(1.0).rellu())) == "Did you mean relu?"
+    for other in (None, raised(lambda: Value(1.0).quux), raised(lambda: "text".splitt()), raised(lambda: 1 / 0)):
+        assert broken.meant(other) == ""

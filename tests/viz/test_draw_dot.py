@@ -14,6 +14,7 @@ from drawn_graphs import neuron
 from test_shown import HOSTILE
 
 from micrograd.engine import Value
+from micrograd.tensor import Tensor
 from micrograd.viz import draw_dot, trace
 from micrograd.viz.playing.views import OPEN
 
@@ -255,3 +256,62 @@ def test_drawing_in_a_notebook_is_no_narrower_than_its_half():
     drawing = draw_dot(neuron())
     least = round(float(svg_of(drawing).get("width")) / 2)
     assert f"max-width: 100%; min-width: {least}px" in drawing._repr_mimebundle_()["text/html"]
+
+
+# --------------------------------------------------------------------------------------------- files, and what is gone
+BEGINNINGS = {".svg": b"<svg", ".SVG": b"<svg", ".png": b"\x89PNG"} | dict.fromkeys((".gv", ".dot", ""), b"digraph")
+
+
+@pytest.mark.parametrize("suffix", BEGINNINGS)
+def test_drawing_is_saved_as_its_name_says(suffix, tmp_path):
+    path = tmp_path / "deep" / f"g{suffix}"
+    assert draw_dot(Value(1.0) * 2).save(path) == str(path)
+    assert path.read_bytes().startswith(BEGINNINGS[suffix])
+
+
+@needs_dot
+@pytest.mark.parametrize("name", ["g.pdf", "g.PDF"])
+def test_drawing_is_saved_as_a_pdf_by_graphviz(name, tmp_path):
+    assert draw_dot(Value(1.0) * 2).save(name, directory=tmp_path) == str(tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(b"%PDF")
+
+
+def test_pdf_without_graphviz_is_refused_and_nothing_is_written(no_dot, tmp_path):
+    with pytest.raises(graphviz.ExecutableNotFound, match="only Graphviz can draw this 'pdf'"):
+        draw_dot(Value(1.0)).save(tmp_path / "g.pdf")
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["g.jpg", "g.txt", "g.html", "g.json", "g.gif", "g.p", "g.mp4"])
+def test_name_of_no_drawing_is_refused_with_those_that_are(name, tmp_path):
+    with pytest.raises(
+        ValueError, match=rf"{name} is no name .* \.pdf, \.png or \.svg, or in \.gv or \.dot for the source"
+    ):
+        draw_dot(Value(1.0)).save(tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["g.pdf", "g.png", "g.txt"])
+def test_source_that_render_writes_may_have_any_name(name, tmp_path):
+    assert draw_dot(Value(1.0)).render(tmp_path / name) == str(tmp_path / f"{name}.svg")
+    assert (tmp_path / name).read_bytes().startswith(b"digraph")
+
+
+def released(kind):
+    x = kind(2.0, requires_grad=True)
+    y = x * x
+    y.backward(retain_graph=False)
+    return y * 3 if kind is Value else y
+
+
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_drawing_of_a_graph_that_was_let_go_says_so(kind):
+    drawing = draw_dot(released(kind))
+    note = "backward() released this graph: draw it before, or pass retain_graph=True"
+    assert drawing.graph.note == note
+    assert note in drawing.source
+    assert note in drawing.svg()
+    x = kind(2.0, requires_grad=True)
+    y = x * x
+    y.backward(retain_graph=True)
+    assert draw_dot(y).graph.note == ""

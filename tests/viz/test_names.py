@@ -92,3 +92,34 @@ def test_before_backward_a_gradient_is_a_dash_and_afterwards_a_number(node):
     assert {dict(box.rows).get("grad", "\u2013") for box in boxes(out)} == {"\u2013"}
     out.backward(retain_graph=True)
     assert {dict(box.rows).get("grad") for box in boxes(out)} & {"2.0000", "[2.0000]"}
+
+
+W = Tensor(np.ones((3, 2)), requires_grad=True)
+INDEXED = {
+    "W[0]": lambda: W[0],
+    "W[0, 1]": lambda: W[0, 1],
+    "W[:, 1]": lambda: W[:, 1],
+    "W[1:, ::2]": lambda: W[1:, ::2],
+    "W[..., None, -1]": lambda: W[..., None, -1],
+    "W[1][0]": lambda: W[1][0],
+    "(W + 1)[0]": lambda: (W + 1)[0],
+    "getitem(W)": lambda: W[np.array([0, 2])],
+}
+
+
+@pytest.mark.parametrize("text", INDEXED)
+def test_part_of_an_array_is_called_as_one_writes_it(text):
+    part = INDEXED[text]()
+    root = (part * 2.0).sum()
+    assert [box.expression for box in boxes(root) if box.op == "getitem"][-1] == text
+    assert f"= {text}" in draw_dot(root).source
+    assert text.replace("-", "\N{MINUS SIGN}") in draw_dot(root).svg().replace("-", "\N{MINUS SIGN}")
+    assert text in player(root).words
+
+
+def test_values_in_an_array_are_named_by_their_places():
+    ws = np.array([Value(1.0), Value(2.0)])
+    grid = np.array([[Value(1.0)], [Value(2.0)]])
+    root = ws[0] * ws[1] + grid[1, 0] + np.float64(2.0)
+    found = {box.name for box in draw_dot(root).graph.boxes if box.kind in ("input", "parameter")}
+    assert found == {"ws[0]", "ws[1]", "grid[1][0]"}

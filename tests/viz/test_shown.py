@@ -167,6 +167,20 @@ def test_notebook_gets_a_picture_with_words_and_then_the_page_in_a_frame_without
         assert 'style="width: 100%; height: 0; border: 0; display: block"></iframe>' in frame
 
 
+@pytest.mark.parametrize("name", sorted({*PICTURES} - {"drawing", "animation"}))
+def test_marimo_gets_the_frame_alone_by_its_protocol(name):
+    """`_mime_`, which it asks before Jupyter's methods, gives a type and the data."""
+    shown = PICTURES[name](Value(2.0, label="a") * Value(3.0, label="b"))
+    kind, frame = shown._mime_()
+    assert kind == "text/html"
+    assert "<img" not in frame.partition("srcdoc=")[0]
+    assert shown._repr_mimebundle_()["text/html"].endswith(f">{frame}</div>")
+    assert viz.movie(Named("none"), [[0.0, 1.0], [1.0, 0.0]], [-1, 1])._mime_() == (
+        "text/plain",
+        "<Movie without a frame yet>",
+    )
+
+
 # ------------------------------------------------------------------------------------------------ brackets
 OPERATORS = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "**": ast.Pow, "@": ast.MatMult, "%": ast.Mod}
 Tree = Any  # a name, or (op, *trees)

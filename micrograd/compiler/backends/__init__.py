@@ -1,11 +1,9 @@
 """Back ends: each makes a function of a lowered program, and is found by its name.
 
     python      source in plain Python and NumPy, as one would write it (`expressions` writes an operation)
-    jax         JAX on programs of arrays: CPU, GPU, TPU
-    c           the program as loops in C (`loops` writes them in the words of `wording`, and `libraries` compiles
-                and caches them)
-    javascript  the same loops as a module of JavaScript; it is asked by `save`, and runs nothing
-    onnx        the content of an .onnx file; it is asked by `save`, and runs nothing
+
+The others that come with the package are in the folder `micrograd/backends`, a floor above: the compiler works without
+them, and finds them as it finds those of other packages.
 
 A back end is a module, or any other object, with two functions:
 
@@ -28,12 +26,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from ..lowered import VERSION, Lowered
 
 GROUP = "micrograd.backends"
-OWN = {"auto": "python", "python": "python", "numpy": "python", "c": "c", "jax": "jax"}  # the module of each
+OWN = {"auto": "python", "python": "python", "numpy": "python"}  # the module of each
+ABOVE = ("c", "jax")  # those of the package's folder that has the group's name
 REGISTERED: dict[str, Any] = {}
 
 
@@ -64,23 +64,34 @@ def register(name: str, backend: Any) -> None:
         TypeError: the back end lacks one of the functions.
         ValueError: the name is one of ours.
     """
-    if name in OWN:
+    if name in (*OWN, *ABOVE):
         raise ValueError(f"found the name {name!r}, which a back end of this package has: choose another one")
+    _add(name, backend)
+
+
+def _add(name: str, backend: Any) -> None:
     if missing := [part for part in ("lacks", "compile") if not callable(getattr(backend, part, None))]:
         raise TypeError(f"a back end has the functions lacks and compile, found no {missing[0]} in {backend!r:.60}")
     REGISTERED[name] = backend
 
 
+def bundled(name: str) -> Any:
+    """A module of `micrograd/backends`: a back end, or one that `save` asks."""
+    return import_module(f"{GROUP}.{name}")
+
+
 def _installed() -> dict[str, EntryPoint]:
-    """The back ends that other packages register."""
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    """The back ends of the floor above, if they are there, and those that other packages register."""
+    above = [EntryPoint(name, f"{GROUP}.{name}", GROUP) for name in ABOVE]
+    here = [entry for entry in above if find_spec(GROUP) and find_spec(entry.value)]
+    return {entry.name: entry for entry in (*entry_points(group=GROUP), *here)}
 
 
 def check_name(name: Any) -> None:
     """Raise if there is no back end of this name."""
     if name in OWN or name in REGISTERED or name in (installed := _installed()):
         return
-    names = ", ".join(map(repr, [*OWN, *REGISTERED, *installed]))
+    names = ", ".join(map(repr, dict.fromkeys([*OWN, *installed, *REGISTERED])))
     raise ValueError(f"found the backend {name!r}: it must be {names}")
 
 
@@ -91,9 +102,9 @@ def find(name: str) -> Backend:
         return import_module(f".{OWN[name]}", __name__)  # type: ignore[return-value]
     if name not in REGISTERED:
         try:
-            register(name, _installed()[name].load())
+            _add(name, _installed()[name].load())
         except Exception as error:
-            error.add_note(f"backend={name!r} is an entry point of another package, {_installed()[name].value}")
+            error.add_note(f"backend={name!r} is the entry point {_installed()[name].value}")
             raise
     return REGISTERED[name]
 

@@ -58,7 +58,7 @@ from ..lowered import Lowered, Read
 from ..simplify import RULES
 from ..symbols import Symbol
 from ..trace import Trace, tracing
-from ..traced_nodes import data_of
+from ..traced_nodes import data_of, is_traced
 from .levels import Levels
 from .sums_of_products import NormalForm
 
@@ -74,7 +74,8 @@ def is_worthwhile(form: NormalForm, tree: Any, samples: int | None, backend: str
     """True if the graph is all numbers (under `batch`, one for each sample), and large enough to gain from arrays."""
     shapes = {None} if samples is None else {None, (samples,)}
     of_numbers = all(x.op in ("input", "getitem") and x.shape in shapes for x in form.inputs)
-    of_numbers = of_numbers and not any(isinstance(x, Tensor) for x in leaves(tree))
+    nodes = [*filter(is_traced, leaves(tree))]
+    of_numbers = of_numbers and bool(nodes) and not any(isinstance(x, Tensor) for x in nodes)
     ops, width = len(form.order), WIDTH if samples is None else SIDE_BY_SIDE
     many = ops > width * form.depth and (ops > MANY or samples is not None or backend == "c")
     if backend in ("numpy", "python"):

@@ -35,8 +35,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import chain, starmap
 from math import gcd, prod
+from operator import mul
 from typing import Any
 
 from ...tensor.optional import Tensor, np, record
@@ -161,7 +163,8 @@ class Levels:
         for (plain, *rights), lefts in alike.items():
             full = len(lefts) > 1 and (len(rights) > 1 or self.at.samples is not None)
             size, alone = len(lefts) * len(rights) * len(rights[0]), 32 if self.at.samples is None else 4
-            if full or (not plain and (size > 128 or size == len(rights[0]) > alone)):
+            large = size > 128 and not (plain and len(lefts) == 1)  # such as one neuron's scores of many samples
+            if full or large or (not plain and size == len(rights[0]) > alone):
                 yield self._table(dots, plain, lefts, rights)
             else:
                 for left in lefts:
@@ -260,11 +263,9 @@ class Levels:
 
     def _sum(self, columns: list[np.ndarray]) -> Any:
         total: Any = None
-        for term, p, q in zip(map(self.at.operand, columns[::3]), columns[1::3], columns[2::3], strict=True):
-            if p.flat[0] != ONE:
-                term = self.at.read(p) * term
-            if q.flat[0] != ONE:
-                term = term * self.at.read(q)
+        for number, p, q in zip(map(self.at.operand, columns[::3]), columns[1::3], columns[2::3], strict=True):
+            factors = [self.at.read(x) for x in (p, q) if x.flat[0] != ONE]
+            term = reduce(mul, [*factors, number])  # the number last, as it most often is in the function
             total = term if total is None else total + term
         return total
 

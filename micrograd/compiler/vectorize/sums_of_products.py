@@ -6,7 +6,8 @@ Chains of +, -, * and / by numbers are flattened to sums of terms c * p * q. Of 
                                           where dot = 0.5 * w * x + 0.5 * v * y
 
 since a sum of products may be an element of a matrix product. This reassociates sums, so results differ in their last
-digits.
+digits. A factor is merged while it is moderate, so that no product of factors, nor what it multiplies, overflows or
+underflows where the function itself does not; and two numbers that are added, while they do not cancel.
 
 >>> from ..trace import Trace, tracing
 >>> trace = Trace()
@@ -26,6 +27,7 @@ digits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isinf
 from typing import Any
 
 from ...engine.rows import Row
@@ -35,7 +37,9 @@ from ..symbols import Symbol, symbols_in
 
 ONE = -1  # marks a missing factor
 LONG = 2  # a sum of more terms than this becomes a dot product with ones
+LEAST, MOST = 2.0**-64, 2.0**64  # the sizes of factors that are merged
 Term = tuple[float, int, int]
+Sum = tuple[float, list[Term]]  # a number, and terms
 
 
 class NormalForm:
@@ -79,7 +83,8 @@ class NormalForm:
         self.size: int = self.nodes  # the size includes the dot products, which come last
         self.sums: dict[int, list[Term]] = {}
         self.ops: dict[int, tuple[Row, list[Any]]] = {}
-        self._free: dict[int, list[Term]] = {}  # sums with one user, which may take them in
+        self._sums: dict[int, Sum] = {}
+        self._free: dict[int, Sum] = {}  # those with one user, which may take them in
         number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(self.leaves)} | self._known
         self.number: dict[Any, Any] = number
         for i, symbol in enumerate(self.order, len(self.leaves)):
@@ -89,67 +94,87 @@ class NormalForm:
                 number[symbol] = xs[0]
             elif xs[0].__class__ is float and all(x.__class__ is float for x in xs):
                 number[symbol] = float(symbol.op.forward(*xs))
-            elif terms := self._sum(symbol.op, *xs):
-                (self._free if self._uses[symbol.number] == 1 else self.sums)[i] = terms
+            elif found := self._sum(symbol.op, *xs):
+                (self._free if self._uses[symbol.number] == 1 else self._sums)[i] = found
             else:
                 self.ops[i] = symbol.op, xs
-        self.sums |= self._free
+        self._sums |= self._free
         self._split()
 
-    def _sum(self, row: Row, a: Any, b: Any = None) -> list[Term] | None:
-        """The terms of an operation; None if it is no sum."""
-        if row is ops.mul:
-            return self._product(a, b)
-        if row is ops.add:
-            return _joined(self._terms(a), self._terms(b))
-        if row is ops.sub:
-            return _joined(self._terms(a), _scaled(self._terms(b), -1.0))
+    def _sum(self, row: Row, a: Any, b: Any = None) -> Sum | None:
+        """An operation as a sum; None if it is none."""
+        if row is ops.add or row is ops.sub:
+            return self._added(a, b, 1.0 if row is ops.add else -1.0)
         if row is ops.neg:
-            return _scaled(self._terms(a), -1.0)
-        if row is ops.div and b.__class__ is float and b != 0:
-            return _scaled(self._terms(a), 1.0 / b)
-        return self._product(a, a) if row.name in ("**2", "**2.0") else None
+            return self._scaled(a, -1.0)
+        if row is ops.div and b.__class__ is float and b != 0 and 1.0 / b != 0:
+            return self._scaled(a, 1.0 / b)
+        if row is ops.mul and float in (a.__class__, b.__class__):
+            return self._scaled(b, a) if a.__class__ is float else self._scaled(a, b)
+        if row is ops.mul or row.name in ("**2", "**2.0"):
+            return 0.0, [self._product(a, a if b is None else b)]
+        return None
 
-    def _terms(self, x: Any) -> list[Term]:
+    def _terms(self, x: Any) -> Sum:
         """An operand as a sum; one with no other user is merged."""
         if x.__class__ is float:
-            return [(x, ONE, ONE)]
-        return self._free.pop(x, None) or [(1.0, x, ONE)]
+            return x, []
+        return self._free.pop(x, None) or (0.0, [(1.0, x, ONE)])
 
-    def _product(self, a: Any, b: Any) -> list[Term]:
-        if a.__class__ is float or b.__class__ is float:
-            number, x = (a, b) if a.__class__ is float else (b, a)
-            return _scaled(self._terms(x), number)
+    def _number(self, x: Any) -> float:
+        """The number in an operand."""
+        return x if x.__class__ is float else self._free.get(x, (0.0,))[0]
+
+    def _added(self, a: Any, b: Any, sign: float) -> Sum:
+        """a + sign * b. An operand stays as it is if its number and that of the other one cancel or overflow."""
+        m, n = self._number(a), sign * self._number(b)
+        apart = m != 0 and n != 0 and ((m < 0) != (n < 0) or isinf(m + n))
+        left, terms = (0.0, [(1.0, a, ONE)]) if apart and b.__class__ is float else self._terms(a)
+        right, others = (0.0, [(1.0, b, ONE)]) if apart and b.__class__ is not float else self._terms(b)
+        others = others if sign == 1 else [(-c, p, q) for c, p, q in others]
+        return left + sign * right, _joined(terms, others)
+
+    def _scaled(self, x: int, number: float) -> Sum | None:
+        """x * number; None if one of the factors would not be moderate."""
+        m, terms = self._free.get(x) or (0.0, [(1.0, x, ONE)])
+        scaled = m * number, [(c * number, p, q) for c, p, q in terms]
+        if not (_is_moderate(number) and _is_moderate(scaled[0]) and all(_is_moderate(c) for c, _, _ in scaled[1])):
+            return None
+        self._free.pop(x, None)
+        return scaled
+
+    def _product(self, a: int, b: int) -> Term:
         if a not in self._free and b not in self._free:
-            return [(1.0, a, b)]
-        c, p = self._factor(a)  # which may be merged only once
+            return 1.0, a, b
+        c, p = self._factor(a)
         d, q = (c, p) if a == b else self._factor(b)
-        return [(c * d, p, q)]
+        if not _is_moderate(c * d):
+            return 1.0, a, b
+        for x, factor in ((a, p), (b, q)):
+            if x != factor:
+                self._free.pop(x, None)  # it is merged
+        return c * d, p, q
 
     def _factor(self, x: int) -> tuple[float, int]:
         """A node as a number times a node."""
-        (c, p, q), *more = self._free.get(x, [(1.0, ONE, ONE)])
-        if more or q != ONE or p == ONE:
-            return 1.0, x
-        del self._free[x]
-        return c, p
+        number, [(c, p, q), *more] = self._free.get(x) or (0.0, [(1.0, x, ONE)])
+        return (1.0, x) if number or more or q != ONE or c == 0 else (c, p)
 
     def _split(self) -> None:
         """Turn the products in each sum into a dot product, and its other terms too if there are many."""
         self.dots: dict[int, list[Term]] = {}
         n = len(self.leaves)
-        for i in sorted(self.sums):
-            products, single, number = [], [], []
-            for term in self.sums[i]:
-                (products if term[2] != ONE else single if term[1] != ONE else number).append(term)
+        for i, (number, terms) in sorted(self._sums.items()):
+            products, single = [], []
+            for term in terms:
+                (products if term[2] != ONE else single).append(term)
             if len(products) > 1:  # each with its leaf, such as a weight, on the left
                 products = [self._dot([(c, q, p) if q < n <= p else (c, p, q) for c, p, q in products])]
             alone = [term for term in single if abs(term[0]) == 1] if len(single) <= LONG else []
             if len(single) > len(alone) + 1:  # such as weights times the numbers of a sample
                 weighted = [(c, ONE, p) for c, p, _ in single if not alone or abs(c) != 1]
                 single = [self._dot(weighted), *alone]
-            rest = [(sum(c for c, _, _ in number), ONE, ONE)] if number else []
-            self.sums[i] = [*products, *single, *rest]
+            self.sums[i] = [*products, *single, *[(number, ONE, ONE)] * (number != 0)]
 
     def _dot(self, terms: list[Term]) -> Term:
         """A term for the dot product, which has no minus in front, so that `y * score` is alike for all signs of y."""
@@ -164,8 +189,8 @@ def constant(x: Any) -> float:
     return float(x.flat[0] if hasattr(x, "flat") else x)
 
 
-def _scaled(terms: list[Term], number: float) -> list[Term]:
-    return [(c * number, p, q) for c, p, q in terms]
+def _is_moderate(factor: float) -> bool:
+    return factor == 0 or LEAST <= abs(factor) <= MOST
 
 
 def _joined(a: list[Term], b: list[Term]) -> list[Term]:

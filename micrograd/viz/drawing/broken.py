@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from types import TracebackType
 from typing import Any
 
@@ -33,6 +34,17 @@ def _tell(error: BaseException | None, variables: dict[str, Any], ipython: Any) 
         words = f"What led to the error:\n{alt_text(picture)}"
         shown = f"<p>What led to the error:</p>{image(svg.write(picture), words)}"
         ipython.display.display(bundle(shown, words), raw=True)
+    elif hint := meant(error):
+        ipython.display.display(bundle(f"<p>{hint}</p>", hint), raw=True)
+
+
+def meant(error: BaseException | None) -> str:
+    """For a Value's attribute that does not exist: the name that is like it. (Python's own hint is for a terminal.)"""
+    x = getattr(error, "obj", None)
+    if not (isinstance(error, AttributeError) and isinstance(x, Node)):
+        return ""
+    close = get_close_matches(error.name or "", dir(x), 1)
+    return f"Did you mean {close[0]}?" if close else ""
 
 
 def led_to(error: BaseException, variables: dict[str, Any]) -> Picture | None:

@@ -8,10 +8,12 @@ Text is unescaped here; each writer escapes for its own format.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from ...scalars.kinds import node_of
+from ...scalars.rows import nothing
 from .. import infix
 from ..infix import Text
 from ..text import shorten
@@ -90,13 +92,24 @@ class Walk:
     nodes: list[Any]
     operands: list[tuple[int, ...]]
     roots: list[int]
+    whole: "Walk | None" = None  # the graph that this is a part of
+
+    @cached_property
+    def then(self) -> dict[Any, Any]:
+        """What the nodes computed whose arrays hold something else by now; see `overwritten`."""
+        return self.whole.then if self.whole else overwritten(self.nodes)
+
+    def data(self, i: int) -> Any:
+        """What a node computed, or the data of a leaf."""
+        return self.then.get(self.nodes[i], data_of(self.nodes[i]))
 
     def part(self, members: Sequence[int], outside: Collection[int] = ()) -> "tuple[Walk, dict[int, int]]":
         """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
         place = {i: k for k, i in enumerate(members)}
         below = [() if i in outside else self.operands[i] for i in members]
         operands = [tuple(place[j] for j in some if j in place) for some in below]
-        return Walk([self.nodes[i] for i in members], operands, [place[i] for i in self.roots if i in place]), place
+        roots = [place[i] for i in self.roots if i in place]
+        return Walk([self.nodes[i] for i in members], operands, roots, self), place
 
 
 def walk(root: Any) -> Walk:
@@ -118,6 +131,51 @@ def walk(root: Any) -> Walk:
             nodes.append(node)
     below = [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes]
     return Walk(nodes, below, [position[id(node)] for node in roots])
+
+
+def overwritten(nodes: Sequence[Any]) -> dict[Any, Any]:
+    """What the nodes computed whose memory an op in place wrote to later, computed again by their rows.
+
+    Each write has the node before it as an operand, so the order of the walk, in which the nodes are, is that of the
+    writes: of all nodes with one memory the last holds what it computed, and so do its views. A constant that was
+    written to has kept a copy.
+    """
+    arrays = [node for node in nodes if hasattr(node, "_store")]
+    last = {_memory(node._data): node for node in arrays if node._row and not node._row.view}
+    then: dict[Any, Any] = {}
+    for node in arrays:
+        wrote = last.get(_memory(node._data), node)
+        if node is wrote or _is_view_of_what_is_there(node, then):
+            continue
+        forward = getattr(node._row, "forward", None)
+        if forward not in (None, nothing):
+            with node._quiet():
+                out = forward(*[then.get(n, n._data) for n in node._prev])
+            then[node] = out.astype(node._data.dtype, copy=False)
+        elif not node._row and node._data is not wrote._data and (kept := node._store and node._store.kept()):
+            then[node] = _same_part(node._data, wrote._data, kept._data)
+    return then
+
+
+def _memory(array: Any) -> int:
+    """The id of the array that owns this one's memory."""
+    while is_array(array.base):
+        array = array.base
+    return id(array)
+
+
+def _is_view_of_what_is_there(node: Any, then: Collection[Any]) -> bool:
+    """True if the node is a view of an operand that was not overwritten."""
+    if not (node._row and node._row.view):
+        return False
+    [operand] = node._prev
+    return operand not in then and _memory(operand._data) == _memory(node._data)
+
+
+def _same_part(view: Any, whole: Any, other: Any) -> Any:
+    """The part of the other array that the view is of the whole; both arrays are laid out alike."""
+    start = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return type(view)(view.shape, view.dtype, other.ravel(order="K").data, start, view.strides)
 
 
 def roots_of(root: Any) -> list[Any]:
@@ -188,7 +246,7 @@ def describe(
             home[i] = g
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
-    began = any(_grad(graph.nodes[i]) not in (None, 0) for i in graph.roots)  # was there a backward pass?
+    began = any(_has_grad(graph.nodes[i]) for i in graph.roots)  # was there a backward pass?
     unnamed = 0
     for g, group in enumerate(groups):
         id_ = f"n{g}"
@@ -197,7 +255,7 @@ def describe(
             below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
             complete = len(below) == len(graph.operands[i])
             leaf = "parameter" if id(graph.nodes[i]) in owned else "input"
-            boxes.append(_node_box(id_, graph.nodes[i], below if complete else [], leaf, names, began))
+            boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began))
             if number and _needs_name(boxes[-1]):
                 boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
         else:
@@ -233,6 +291,11 @@ def outputs(graph: Walk, group: Group) -> list[int]:
     return [i for i in group.members if i not in used]
 
 
+def _has_grad(node: Any) -> bool:
+    grad = _grad(node)
+    return is_array(grad) or grad not in (None, 0)
+
+
 def _grad(node: Any) -> Any:
     grad = getattr(node, "grad", None)
     return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
@@ -240,20 +303,22 @@ def _grad(node: Any) -> Any:
 
 def _node_box(
     id_: str,
-    node: Any,
+    graph: Walk,
+    i: int,
     below: Sequence[Box],
     leaf: str = "input",
     names: Mapping[int, str] = MappingProxyType({}),
     began: bool = True,
 ) -> Box:
+    node = graph.nodes[i]
     name, op = label_of(node) or names.get(id(node), ""), op_of(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
     kind = "result" if op or below else leaf if requires_grad else "constant"
-    data, grad = data_of(node), _grad(node)
+    data, grad = graph.data(i), _grad(node)
     grad_text = value_text(grad) if began or is_array(grad) or grad else NO_GRADIENT
     rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
     rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
-    stands_for = _written(op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
+    stands_for = _written(_index(node) or op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
     expression = stands_for[0] if below else ""
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
     lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
@@ -263,17 +328,17 @@ def _node_box(
 def _group_box(id_: str, group: Group, graph: Walk, began: bool) -> Box:
     nodes = [graph.nodes[i] for i in group.members]
     rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
-    results = [graph.nodes[i] for i in outputs(graph, group)]
+    results = outputs(graph, group)
     if group.kind == "stretch":
         rows = [("", part) for part in _census(nodes)]
     elif len(results) == 1:
-        rows += _node_box("", results[0], [], began=began).rows
+        rows += _node_box("", graph, results[0], [], began=began).rows
     elif group.kind == "repeat":
-        rows += _range(results)
+        rows += _range([graph.data(i) for i in results])
     if group.kind == "stretch":
         name = group.name or f"{len(nodes):,} nodes"
     else:
-        labels = {label_of(node) for node in results}
+        labels = {label_of(graph.nodes[i]) for i in results}
         name = group.name or (labels.pop() if len(labels) == 1 else "") or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
@@ -290,9 +355,8 @@ def _plural(leaves: Sequence[Any]) -> str:
     return "inputs" if getattr(leaves[0], "requires_grad", True) else "constants"
 
 
-def _range(nodes: Sequence[Any]) -> list[tuple[str, str]]:
-    """The smallest and largest `data`, if all are finite numbers."""
-    data = [data_of(node) for node in nodes]
+def _range(data: Sequence[Any]) -> list[tuple[str, str]]:
+    """The smallest and largest, if all are finite numbers."""
     if not data or not all(isinstance(x, int | float) and x - x == 0 for x in data):
         return []
     low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
@@ -315,6 +379,19 @@ def op_of(node: Any) -> str:
     return "" if op is None else str(op)
 
 
+def _index(node: Any) -> str:
+    """The index of an array's part as one writes it, such as "[0]" or "[1:, 2]"; "" for another op, or an array."""
+    found = getattr(getattr(node, "_row", None), "settings", {}).get("index", "") if op_of(node) == "getitem" else ""
+    parts = found if isinstance(found, tuple) else (found,)
+    texts = {int: str, slice: _slice_text, type(None): str, type(...): lambda _: "..."}
+    return f"[{', '.join(texts[type(x)](x) for x in parts)}]" if all(type(x) in texts for x in parts) else ""
+
+
+def _slice_text(x: slice) -> str:
+    ends = ":".join("" if part is None else str(part) for part in (x.start, x.stop))
+    return ends if x.step is None else f"{ends}:{x.step}"
+
+
 # ------------------------------------------------------------------------------------------------ expressions
 _LONGEST = 28
 DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
@@ -323,9 +400,9 @@ DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
     """The root as an expression of the leaves, ignoring the labels in between; "" if that is too long."""
     terms: list[Text] = []
-    for node, below in zip(graph.nodes, graph.operands, strict=True):
-        leaf = term(_node_box("", node, [], names=names))
-        terms.append(_made(op_of(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
+    for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
+        leaf = term(_node_box("", graph, i, [], names=names))
+        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import graphviz
 
-from ..files import save_picture
+from ...scalars.release import Released
+from ..files import in_full, save_picture
 from ..page import bundle, image
 from . import dot, svg
 from .alt_text import alt_text
@@ -45,8 +46,8 @@ def draw_dot(
 
     Returns:
         A `graphviz.Digraph` that notebooks display as a picture. `svg()`, `source`, `render(filename)` and `view()`
-        work everywhere. `save("graph.png")` needs the package resvg-py, and writes SVG or, for other names, DOT too.
-        `render(format="pdf")` and `render(engine="neato")` need `dot`.
+        work everywhere. `save("graph.png")` needs the package resvg-py, and writes .svg, .gv and .dot too.
+        `save("graph.pdf")`, `render(format="pdf")` and `render(engine="neato")` need `dot`.
 
     Raises:
         TypeError: `root` is not a node.
@@ -76,11 +77,13 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     nodes = walk(roots_of(root))
     names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
-    note = ""
+    notes = []
+    if any(isinstance(getattr(node, "_row", None), Released) for node in nodes.nodes):
+        notes.append("backward() released this graph: draw it before, or pass retain_graph=True")
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
-        note = f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node"
-    return describe(nodes, groups, note, names.by_id, names.owned)
+        notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
+    return describe(nodes, groups, "; ".join(notes), names.by_id, names.owned)
 
 
 if TYPE_CHECKING:  # graphviz declares no types
@@ -113,12 +116,26 @@ class Drawing(_Digraph):
         return svg.write(self.graph, "TB" if self.graph_attr.get("rankdir") in ("TB", "BT") else "LR")
 
     def save(self, filename: Any = None, directory: Any = None, **kwargs: Any) -> str:
-        """Write the drawing if the name ends in .png (by resvg-py) or in .svg, else the DOT source; return its path."""
+        """Write the drawing as .svg, .png (by resvg-py) or .pdf (by `dot`), or its source as .gv or .dot.
+
+        Without a suffix it is the source, as for `graphviz.Digraph`, whose `render` calls this. Returns the path.
+        """
         target = Path(str(directory or self.directory), str(filename or ""))
-        if target.suffix.lower() not in (".png", ".svg"):
+        suffix = target.suffix.lower()
+        if suffix in ("", ".gv", ".dot") or "skip_existing" in kwargs:
             return super().save(filename, directory=directory, **kwargs)
+        if suffix not in (".png", ".svg", ".pdf"):
+            raise ValueError(
+                f"{target.name} is no name for a drawing: let it end in .pdf, .png or .svg, or in .gv or .dot for the "
+                "source; render(format=...) writes what else Graphviz can"
+            )
+        picture = self.pipe("pdf") if suffix == ".pdf" else None
         target.parent.mkdir(parents=True, exist_ok=True)
-        return str(save_picture(self.svg(), target))
+        if picture is None:
+            return str(save_picture(self.svg(), target))
+        with in_full(target) as beside:
+            beside.write_bytes(picture)
+        return str(target)
 
     def pipe(self, format: str | None = None, *args: Any, encoding: str | None = None, **kwargs: Any) -> Any:
         """The drawing as bytes, or as a string if `encoding` is passed; see `graphviz.Digraph.pipe`."""

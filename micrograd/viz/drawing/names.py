@@ -87,7 +87,7 @@ def _path(path: str) -> str:
 
 def _inside(known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """(name, element) for what is in the caller's lists and dicts, such as `xs[0]`."""
-    level = [(name, x) for name, x in known.items() if isinstance(x, list | tuple | dict)]
+    level = [(name, x) for name, x in known.items() if _holds(x)]
     for _ in range(DEEPEST):
         level = [
             (f"{name}[{key!r}]", x)
@@ -96,4 +96,9 @@ def _inside(known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             for key, x in (held.items() if isinstance(held, dict) else enumerate(held))
         ]
         yield from level
-        level = [(name, x) for name, x in level if isinstance(x, list | tuple | dict)]
+        level = [(name, x) for name, x in level if _holds(x)]
+
+
+def _holds(x: Any) -> bool:
+    """True for what may hold nodes: lists, tuples, dicts and NumPy's arrays of objects."""
+    return isinstance(x, list | tuple | dict) or (hasattr(type(x), "ndim") and str(x.dtype) == "object" and x.ndim > 0)

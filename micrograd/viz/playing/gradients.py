@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from math import isclose
 from typing import Any
 
+from ...engine.by_hand import Closure
+from ...engine.node import MANY, NOTHING
 from ...engine.value import Node
 from ...scalars.passes import run_pass
 from ...scalars.release import Released
-from ...scalars.rows import Closure, Many, nothing
+from ...scalars.rows import Many
+from ..drawing.data import overwritten
 
 
 @dataclass
@@ -71,19 +74,15 @@ def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
     return shape(a) == shape(b) and bool(allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 
 
-def changed_since(nodes: Iterable[Node]) -> dict[Node, Any]:
+def changed_since(nodes: Sequence[Node]) -> dict[Node, Any]:
     """The nodes whose data was changed after an op had read it, as by `opt.step()`, with the data that was read.
 
-    Data overwritten by an op in place is computed again.
+    What an op wrote over in place is computed again.
     """
-    then: dict[Node, Any] = {}
+    then = overwritten(nodes)
     for node in nodes:
-        for operand in () if node._is_number else node._prev:
-            if operand._data is node._data and operand._prev and operand._row.forward is not nothing:
-                with node._quiet():
-                    then[operand] = operand._row.forward(*[then.get(n, n._data) for n in operand._prev])
         for operand, data in _read(node):
-            if operand is None or data is None or data is operand._data or operand in then:
+            if operand is NOTHING or data is None or data is operand._data or operand in then:
                 continue
             if not same(operand._data, data):
                 then[operand] = data
@@ -95,7 +94,7 @@ def _read(node: Node) -> Iterable[tuple[Any, Any]]:
     row = node._row
     if not row or isinstance(row, Closure | Released) or (isinstance(row, Many) and not row.needs_values):
         return ()
-    operands, values = node._operands, node._y if node._x.__class__ is tuple else (node._x, node._y)
+    operands, values = node._operands, node._x if node._a is MANY else (node._x, node._y)
     pairs = [*zip((node, *operands) if row.of_out else operands, values, strict=False)]
     return pairs if node._is_number else [pairs[i] for i in node._needed]  # type: ignore[attr-defined]
 

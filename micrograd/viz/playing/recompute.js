@@ -17,7 +17,7 @@ const isArray = x => x instanceof Float64Array;
 const count = shape => shape.reduce((a, b) => a * b, 1);
 function each(f, given) {  // a function of numbers on arrays that are broadcast
   const shapes = given.filter(isArray).map(x => x.shape), rank = Math.max(...shapes.map(s => s.length));
-  const shape = Array.from({length: rank}, (_, k) => shapes.reduce((n, s) => Math.max(n, s.at(k - rank) ?? 1), 1)), out = zeros(shape);
+  const shape = Array.from({length: rank}, (_, k) => shapes.map(s => s.at(k - rank) ?? 1).find(n => n !== 1) ?? 1), out = zeros(shape);
   const readers = given.map(x => !isArray(x) ? () => x : x.length === out.length ? n => x[n] : n => {
     let at = 0, size = 1;
     for (let k = 1; k <= rank; k++) {
@@ -34,10 +34,10 @@ function each(f, given) {  // a function of numbers on arrays that are broadcast
 const lift = f => (...xs) => xs.some(isArray) ? each(f, xs) : f(...xs);
 const lift2 = f => (a, b) => typeof a === "number" && typeof b === "number" ? f(a, b) : each(f, [a, b]);
 const plus = lift2(CALLS["+"]);
-function linear(a, [to, from, by, shape]) {  // a matrix, by its entries: see `_packed`
+function linear(a, [entries, to, from, by, shape]) {  // a matrix, by its entries: see `_column`
   const out = zeros(shape), read = list => Array.isArray(list) ? k => list[k] : list === null ? k => k : () => list;
-  const long = [to, from, by].find(Array.isArray)?.length ?? (to === null ? out.length : a.length), [i, j, w] = [to, from, by].map(read);
-  for (let k = 0; k < long; k++) out[i(k)] += w(k) * a[j(k)];
+  const [i, j, w] = [to, from, by].map(read);
+  for (let k = 0; k < entries; k++) out[i(k)] += w(k) * a[j(k)];
   return out;
 }
 function extreme(name, a, [group, shape]) {

@@ -47,13 +47,25 @@ def tree(x: Any) -> Any:
 
 def _call(name: str, x: Term) -> list[Any]:
     """A function of the page, or an op of the table, applied to the operands."""
+    operands = x.operands
     if x.like is not None:
-        likes = [getattr(y, "like", y) for y in x.operands]
-        if name == "@" and likes[0].ndim > 2 < likes[1].ndim and likes[0].shape[:-2] != likes[1].shape[:-2]:
-            raise ValueError("a product of batches that are broadcast")
         if x.size > MOST_COMPUTED:
             raise ValueError(f"an array of {x.size:,} numbers")
-    return [name, *map(tree, x.operands)]
+        if name == "@":
+            operands = _batches(*operands)
+    return [name, *map(tree, operands)]
+
+
+def _batches(*operands: Any) -> list[Any]:
+    """The operands of a product; if both are batches, these are broadcast, which the page does not do."""
+    import numpy as np
+
+    leads = [getattr(x, "like", x).shape[:-2] for x in operands]
+    if () in leads or leads[0] == leads[1]:
+        return [*operands]
+    lead = np.broadcast_shapes(*leads)
+    stretched = lambda a: np.broadcast_to(a, (*lead, *a.shape[-2:]))  # noqa: E731
+    return [Term("broadcast_to", x, run=stretched) if isinstance(x, Term) else stretched(x) for x in operands]
 
 
 def _linear(x: Term, function: Callable[[Any], Any]) -> list[Any]:
@@ -75,11 +87,14 @@ def _linear(x: Term, function: Callable[[Any], Any]) -> list[Any]:
         entries[2] = entries[2] if {*entries[2]} - {1.0} else 1
     if len(entries[0]) > MOST_ENTRIES:
         raise ValueError("a matrix with too many entries")
-    return ["linear", tree(x), {"c": [*map(_column, entries), out.shape]}]
+    return ["linear", tree(x), {"c": [len(entries[0]), *map(_column, entries), out.shape]}]
 
 
 def _column(column: Any) -> Any:
-    """A column of a matrix's entries: None means 0, 1, 2 and so on, and one number that all are equal to it."""
+    """A column of a matrix's entries: None means 0, 1, 2 and so on, and one number that all are equal to it.
+
+    How many entries there are stands before the columns, since neither array is as long: `x[:2]` has two entries.
+    """
     if not isinstance(column, list):
         return column
     if column == [*range(len(column))]:
@@ -143,7 +158,7 @@ def _fitted(part: Any, operand: Term) -> Any:
 def _summed(a: Any, shape: tuple[int, ...]) -> Any:
     """`a` summed over the axes that broadcasting added to this shape or stretched."""
     extra = a.ndim - len(shape)
-    axes = [i for i, n in enumerate(a.shape) if i < extra or (shape[i - extra] == 1 and n > 1)]
+    axes = [i for i, n in enumerate(a.shape) if i < extra or (shape[i - extra] == 1 and n != 1)]
     return a.sum(axis=tuple(axes), keepdims=True).reshape(shape)
 
 
@@ -233,6 +248,8 @@ def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, i
         raise ValueError(f"an array of {size:,} numbers is computed by Python alone")
     if not below:
         return tree(data)
+    if node._op == "sort":
+        raise ValueError("Python alone finds the order of \u2018sort\u2019")
     try:
         if node._is_number:
             code = _of_numbers(node._row, len(below))

@@ -202,7 +202,7 @@ class PlayedGraph:
                     continue
             self._scene(part)
         root, back = self.root, self.back
-        said = (back.missing, _changed(len(back.then)), program(self.graph, back, self.owned))
+        said = (back.missing, _changed(len(back.then) - len(self.graph.then)), program(self.graph, back, self.owned))
         name = root.label or self.names[id(root)]
         return Story(self.scenes, self.scenes[0].title, name, len(self.graph.nodes), *said, self.modules)
 

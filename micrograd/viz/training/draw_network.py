@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..page import Page, Svg
-from .evaluate import as_array, flat, lattice, parameters, plane
+from .evaluate import as_array, finite, flat, lattice, parameters, plane
 from .movie_page import NARROW, choice, network_panel, page_with_player, picture
 from .neurons import THUMB, network
 from .open_player import inside
@@ -30,6 +30,9 @@ class Network(Svg):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return self.page._repr_mimebundle_(include, exclude)
 
+    def _mime_(self) -> tuple[str, str]:
+        return self.page._mime_()
+
 
 def draw_network(model: Callable[..., Any], X: Any) -> Network:
     """Draw the neurons of a model as circles in columns, and its weights as lines between them.
@@ -49,7 +52,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
         in .html, as a page with the player, and `svg` is its text.
 
     Raises:
-        ValueError: `X` has another shape, or the model is no chain of columns of neurons.
+        ValueError: `X` has another shape or holds nan or inf, or the model is no chain of columns of neurons.
 
     >>> from micrograd.nn import MLP
     >>> draw_network(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]])
@@ -59,6 +62,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     points = points[:, None] if points.ndim == 1 else points
     if points.ndim != 2 or not points.size:
         raise ValueError(f"X has shape {points.shape}; neurons answer points, of shape (n, inputs)")
+    finite("X", points, "neurons answer numbers")
     layers = network(model, answering(points), points[:JUDGED])
     if not layers:
         raise ValueError(

@@ -37,6 +37,7 @@ def samples(X: Any, y: Any) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):
         raise ValueError(f"X has shape {points.shape}; a plane needs points of two numbers, so shape (n, 2)")
     _check_points(points, labels)
+    finite("y", labels, "every point needs a class")
     classes = np.unique(labels).tolist()
     if len(classes) < 2:
         raise ValueError("y holds 1 kind of labels; a boundary is between two or more, such as -1 and 1")
@@ -47,16 +48,24 @@ def pairs(X: Any, y: Any) -> np.ndarray:
     """Numbers and their targets, as an array of shape (n, 2)."""
     numbers, targets = as_array(X).reshape(-1), as_array(y).reshape(-1)
     _check_points(numbers, targets)
-    if not np.isfinite(targets).all() or not len(numbers):
-        raise ValueError("y holds nan or inf, or nothing; every point of a curve needs a place on the plane")
+    if not len(numbers):
+        raise ValueError("y holds nothing; a curve needs points")
+    finite("y", targets, "every point of a curve needs a place on the plane")
     return np.stack([numbers, targets], axis=1)
 
 
 def _check_points(points: np.ndarray, labels: np.ndarray) -> None:
-    if not np.isfinite(points).all():
-        raise ValueError("X holds nan or inf; every point needs a place on the plane")
+    finite("X", points, "every point needs a place on the plane")
     if len(labels) != len(points):
         raise ValueError(f"X has {len(points)} points and y {len(labels)} labels; each point needs one")
+
+
+def finite(name: str, numbers: np.ndarray, why: str) -> None:
+    """Raise a ValueError that names the first number which is nan or inf."""
+    odd = np.argwhere(~np.isfinite(numbers))
+    if len(odd):
+        first = odd[0].tolist()
+        raise ValueError(f"{name} holds nan or inf, first {name}{first} = {numbers[tuple(first)]}; {why}")
 
 
 def increasing(levels: Sequence[float]) -> tuple[float, float, float]:

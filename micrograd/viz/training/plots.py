@@ -62,8 +62,8 @@ def plot_decision_boundary(
         The axes.
 
     Raises:
-        ValueError: `X`, `y` or the scores have another shape, `X` holds nan or inf, `y` holds a single kind of label or
-            labels that are no indices of scores, `levels` do not increase, or `resolution` is less than 2.
+        ValueError: `X`, `y` or the scores have another shape, `X` or `y` holds nan or inf, `y` holds a single kind of
+            label or labels that are no indices of scores, `levels` do not increase, or `resolution` is less than 2.
         ModuleNotFoundError: matplotlib is not installed.
 
     >>> axes = plot_decision_boundary(lambda p: p[:, 0] - p[:, 1], [[0, 0], [0, 2], [3, 0]], [-1, -1, 1])

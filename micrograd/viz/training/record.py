@@ -58,7 +58,7 @@ class Movie(Recording):
             shown. By default the loss is the squared error, the log loss of one score, or cross-entropy.
 
     Raises:
-        ValueError: `X` or `y` has another shape, `X` holds nan or inf, `y` holds a single kind of label, `levels` do
+        ValueError: `X` or `y` has another shape or holds nan or inf, `y` holds a single kind of label, `levels` do
             not increase, or `resolution` or `max_frames` is less than 2.
 
     >>> from micrograd.nn import MLP
@@ -232,6 +232,9 @@ class Movie(Recording):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
         return self.page()._repr_mimebundle_(include, exclude) if self.frames else {"text/plain": repr(self)}
+
+    def _mime_(self) -> tuple[str, str]:
+        return self.page()._mime_() if self.frames else ("text/plain", repr(self))
 
     def __len__(self) -> int:
         return len(self.frames)

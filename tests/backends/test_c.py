@@ -17,7 +17,7 @@ from compile_helpers import IN_C, same
 
 import micrograd
 from micrograd import Value, nn
-from micrograd.compiler.backends import c, libraries
+from micrograd.backends import c, libraries
 from micrograd.compiler.graph import Graph
 from micrograd.compiler.lowered import Lowered, Read
 
@@ -183,7 +183,7 @@ def test_library_that_is_damaged_is_compiled_again_from_the_source_as_it_was(cac
 @needs_compiler
 def test_processes_that_compile_one_program_at_once_each_have_the_whole(cache: Path):
     script = f"""if True:
-        from micrograd.compiler.backends import libraries
+        from micrograd.backends import libraries
         for i in range(3):
             source = {SOURCE!r} + f"// {{i}}"
             library = libraries.cached(source, ("-O0",)) or libraries.compiled(source, ("-O0",))

@@ -1,9 +1,9 @@
 """JavaScript: a program as one module without dependencies, which `save(f, "model.js")` writes.
 
 The loops are those of `loops`. What the program reads besides its arguments (parameters, what the optimizer remembers,
-the learning rate) is stored in the module, with its numbers as they are now. Integers are numbers too in JavaScript,
-and so they are exact up to 2**53. A name or a text of the user's is in the module as an identifier that was checked, or
-in a string of ASCII letters without `<`.
+the learning rate) is stored in the module, with its numbers as they are now. Integers are numbers in JavaScript, exact
+up to 2**53, and a module raises an error where one of 64 bits goes beyond. A name or a text of the user's is in the
+module as an identifier that was checked, or in a string of ASCII letters without `<`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lowered import Lowered, Read, Symbol, reader
+from ..compiler.lowered import Lowered, Read, Symbol, reader
 from .loops import Loops, unlooped
 from .wording import DOUBLE, OWN, C, name_of
 
 ARRAYS = {f"{kind}{n}": f"{kind.title()}{n}Array" for kind in ("int", "float") for n in (8, 16, 32, 64)}
 ARRAYS |= {f"uint{n}": f"Uint{n}Array" for n in (8, 16, 32)} | {"bool": "Uint8Array"}
 ARRAYS |= dict.fromkeys(("int64", "uint64"), "Float64Array")
-ROUNDED = {"int8": "({}) << 24 >> 24", "int16": "({}) << 16 >> 16", "int32": "({}) | 0", "int64": "({}) + 0"}  # no -0
+ROUNDED = {"int8": "({}) << 24 >> 24", "int16": "({}) << 16 >> 16", "int32": "({}) | 0", "int64": "whole({})"}  # no -0
 ROUNDED |= {"uint8": "({}) & 255", "uint16": "({}) & 65535", "uint32": "({}) >>> 0", "float32": "Math.fround({})"}
+ROUNDED |= {"uint64": "whole({}, 0)"}
 MATH = "exp expm1 log log2 log10 log1p sqrt floor ceil trunc sin cos tan sinh cosh tanh"
 MATH += " asin acos atan asinh acosh atanh"
 SHORT = 8  # an array of more elements is stored as base64
@@ -54,11 +55,16 @@ class JavaScript(C):
     stop: tuple[str, ...] = ()
     typed = False
     single = ""
+    stops = True
     least = 0
     own: dict[str, tuple[str, str]] = OWN | {name: ("a", f"Math.{name}(a)") for name in MATH.split()}
     own |= {name: ("a b", f"Math.{name}(a, b)") for name in ("atan2", "hypot")}
     own |= {
         "fabs": ("a", "Math.abs(a)"),
+        "narrow_power": (
+            "a b",
+            "b < 1 ? 1 : Math.imul(b % 2 !== 0 ? a : 1, narrow_power(Math.imul(a, a), (b - b % 2) / 2))",
+        ),
         "fmod": ("a b", "a % b"),
         "exp2": ("a", "2 ** a"),
         "pow": ("a b", "a === 1 || (a === -1 && fabs(b) === Infinity) ? 1 : a ** b"),
@@ -85,8 +91,34 @@ class JavaScript(C):
     def rounded(self, text: str, dtype: Any) -> str:
         return ROUNDED.get(name_of(dtype), "{}").format(text)
 
+    def sorted(self, dtype: Any, n: int, merged: str, order: str, keys: str) -> str:
+        order, keys = (text.replace("[", ".subarray(").replace("]", ")") for text in (order, keys))
+        return f"orderOf({n}, {order}, {keys});"
+
+    def form(self, op: str, kinds: Sequence[Any]) -> str:
+        if op in ("multiply", "power") and _is_narrow(kinds[0]):
+            return {"multiply": "Math.imul({}, {})", "power": "narrow_power({}, {})"}[op]
+        return super().form(op, kinds[:1])  # all numbers compare as they should
+
+    def product(self, dtype: Any, n: int) -> str:
+        return "Math.imul(" * (n - 1) + "{}" + ", {})" * (n - 1) if _is_narrow(dtype) else super().product(dtype, n)
+
+    def added(self, place: str, text: str, dtype: Any) -> str:
+        if dtype.kind == "b":
+            return f"{place} |= {text};"
+        if dtype.kind in "iu":
+            return f"{place} = {self.rounded(f'{place} + {text}', dtype)};"
+        return super().added(place, text, dtype)
+
     def number(self, x: Any, dtype: Any) -> str:
-        return super().number(x, dtype).replace("NAN", "NaN").replace("INFINITY", "Infinity").rstrip("UL")
+        if dtype.kind != "f":
+            return str(int(x))
+        return super().number(x, dtype).replace("NAN", "NaN").replace("INFINITY", "Infinity")
+
+
+def _is_narrow(dtype: Any) -> bool:
+    """True for integers whose products may be no numbers of JavaScript's, where the last 32 bits are enough."""
+    return dtype.kind in "iu" and dtype.itemsize <= 4
 
 
 class Part(NamedTuple):

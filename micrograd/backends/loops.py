@@ -7,7 +7,7 @@
     loops       a line joins the first loop over its shape that runs after what the line reads; an array that is read in
                 the turn that sets it, and nowhere else, is a variable
 
->>> from ..graph import Graph
+>>> from ..compiler.graph import Graph
 >>> x = Graph().input("x", (4, 3), np.dtype(float))
 >>> print("\\n".join(Loops(Lowered(("x",), (), (np.exp(x.transpose((1, 0))) * 2.0).sum(1))).body()))
 for (int i = 0; i < 3; i++) out0[i] = 0.0;
@@ -25,17 +25,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..lowered import ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, library, symbols_in
-from .wording import BOOL, DOUBLE, INT, C, form_of, kind_of, limits_of, loop_types
+from ..compiler.lowered import ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, leaves, library, symbols_in
+from .wording import BOOL, DOUBLE, INT, C, kind_of, limits_of, loop_types
 
-WHOLE, ADDED = "{} = {};", "{} += {};"
-# Of x at j and at i: does the first come earlier in sorted order, in which a nan is last and equals keep their order?
-EARLIER = "({0} < {1} || ({1} != {1} && {0} == {0})) || ({2} < {3} && !({1} < {0} || ({0} != {0} && {1} == {1})))"
+WHOLE, ADDED = "{} = {};".format, "{} += {};".format  # which `Loops` and the language write
+COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 # A name of the user's ends in _, which no keyword, function or macro of the languages does, nor a name of our own; but
 # single letters, with or without a number, which neither language has, stay as they are, if we have not.
 PLAIN, SHORT = re.compile("[A-Za-z][A-Za-z0-9_]{0,40}"), re.compile("[abd-hp-suvw-zA-HJ-Z][0-9]*")
@@ -88,14 +88,15 @@ class View(NamedTuple):
 class Line(NamedTuple):
     """A statement of a loop: what `form` makes of the operands, each as a dtype, goes `into` these elements.
 
-    `start` is what the array is filled with before the loop.
+    `how` writes the statement, of the texts of the element and of what goes there; `start` is what the array is filled
+    with before the loop.
     """
 
     form: str
     operands: Sequence[tuple[Any, Any]]
     comment: str
     into: View
-    how: str
+    how: Callable[[str, str], str]
     start: Any
 
     def reads(self) -> list[View]:
@@ -150,7 +151,8 @@ class Loops:
         for i, x in enumerate(self.outputs):
             array = self._alone(self.views[x]).array
             self.outputs[x], array.name, array.stored = array, f"out{i}", True
-        self.first = self.checked * len(self.loops)  # what is read, and what is written to, is known to be right
+        if self.checked or (self.language.stops and any(map(_is_wide, program.steps))):
+            self.first = len(self.loops)  # what is read, and what is written to, is known to be right
         for x, new in news:
             target, word = self.views[x], "update"
             if x.shape is None:
@@ -219,7 +221,13 @@ class Loops:
     # ---- lines and loops
 
     def _put(
-        self, into: View, operands: Sequence[Any], comment: Any, form: str = "{}", how: str = WHOLE, start: Any = None
+        self,
+        into: View,
+        operands: Sequence[Any],
+        comment: Any,
+        form: str = "{}",
+        how: Callable[[str, str], str] = WHOLE,
+        start: Any = None,
     ) -> None:
         """Put a line in the first loop over its shape that is late enough; the comment is a step, or a word."""
         shape = tuple(n for n in into.at.shape if n != 1)
@@ -258,23 +266,25 @@ class Loops:
         return view
 
     def _elementwise(self, x: Symbol, op: str, *args: Any) -> View:
+        args = comparable(*args) if op in COMPARISONS else args
         *kinds, dtype = loop_types(op, tuple(map(kind_of, args)))
         out = self._array(x.shape or (), dtype if x.dtype is None else x.dtype)
         operands = [self._operand(a, out.at.shape) for a in args]
-        self._put(out, [*zip(operands, kinds, strict=True)], x, form_of(op, kinds[0]))
+        self._put(out, [*zip(operands, kinds, strict=True)], x, self.language.form(op, kinds))
         return out
 
     def _clipped(self, x: Symbol, a: Any, low: Any, high: Any) -> View:
         for op, limit in (("maximum", low), ("minimum", high)):
             a = a if limit is None else self._elementwise(x, op, a, limit)
-        return a
+        return a if a.__class__ is View else self._copied(self._operand(a, x.shape), x.dtype)
 
     def _reduced(self, x: Symbol, a: Any, axis: Any, op: str) -> View:
         """The sum, or the maximum or minimum, of the elements along axes."""
         kept = [d for d in range(a.ndim) if d not in axes_of(a, axis)]
         if op == "add":
             return self._product(x, [range(a.ndim)], kept, a)
-        how = "{0} = " + form_of(op, x.dtype).format("{0}", "{1}") + ";"
+        form = self.language.form(op, [x.dtype])
+        how = lambda so_far, element: f"{so_far} = {form.format(so_far, element)};"  # noqa: E731
         return self._product(x, [range(a.ndim)], kept, a, how=how, start=limits_of(x.dtype)[op == "minimum"])
 
     def _mean(self, x: Symbol, a: Any, axis: Any = None, keepdims: bool = False) -> View:
@@ -282,7 +292,7 @@ class Loops:
         return self._elementwise(x, "divide", self._reduced(x, a, axis, "add"), n)
 
     def _product(
-        self, x: Symbol, letters: Any, output: Sequence[Any], *operands: Any, how: str = ADDED, start: Any = 0
+        self, x: Symbol, letters: Any, output: Sequence[Any], *operands: Any, how: Any = ADDED, start: Any = 0
     ) -> View:
         """A sum of products: axes of the operands with the same letter are one, and those not in the output summed.
 
@@ -307,7 +317,7 @@ class Loops:
         out = self._array(x.shape, DOUBLE if wide else x.dtype)
         into = out.moved(lambda at: np.broadcast_to(spread(at.reshape(shape[: len(output)]), output), shape))
         how, start = (WHOLE, None) if math.prod(shape) == x.size else (how, start)  # nothing to sum
-        self._put(into, pairs, x, " * ".join(["{}"] * len(views)), how, start)
+        self._put(into, pairs, x, self.language.product(x.dtype, len(views)), how, start)
         return self._copied(out, x.dtype) if wide else out
 
     def _side_by_side(self, x: View, inner: int, shape: tuple[int, ...]) -> View:
@@ -348,7 +358,7 @@ class Loops:
         self._put(into, [self._operand(a, into.at.shape)], x, how=ADDED, start=0)
         return out
 
-    def _changed(self, x: Symbol, old: Any, index: Any, a: Any, how: str) -> View:
+    def _changed(self, x: Symbol, old: Any, index: Any, a: Any, how: Any) -> View:
         """A copy of an array with a added, or set, at the index; in place if nothing else reads the array."""
         out = self._whole(old)
         if out.array.maker is not old or self.uses[old] > 1 or old in self.outputs:
@@ -357,21 +367,28 @@ class Loops:
         self._put(into, [self._operand(a, into.at.shape)], x, how=how)
         return out
 
-    def _ranks(self, x: Symbol, a: Any, axis: int, sort: bool) -> View:
-        """sort and argsort: an element goes where the count of those before it says."""
-        view = self._plain(self._whole(a)).moved(lambda at: np.moveaxis(at, axis, -1))
-        shape, n = view.at.shape, view.at.shape[-1]
-        order = self._constant(np.arange(n)).moved(lambda at: np.broadcast_to(at, shape))
-        across = lambda at: np.broadcast_to(at[..., None, :], (*shape, n))  # noqa: E731
-        down = lambda at: np.broadcast_to(at[..., None], (*shape, n))  # noqa: E731
-        rank = self._array(shape, INT)
-        pairs = [(each.moved(how), each.dtype) for each in (view, order) for how in (across, down)]
-        self._put(rank.moved(down), pairs, "rank", EARLIER, ADDED, start=0)
-        out = self._array(x.shape, x.dtype)
-        ends = np.moveaxis(out.at, axis, -1)
-        through = ((ends.strides[-1] // ends.itemsize, None, rank),)
-        self._put(View(out.array, np.broadcast_to(ends[..., :1], shape), through), [view if sort else order], x)
-        return out
+    def _sorted(self, x: Symbol, a: Any, axis: int = -1, *_: Any) -> View:
+        """sort: the elements, read through the order of their row."""
+        rows = self._rows(a, axis)
+        first = np.broadcast_to(rows.at[..., :1], rows.at.shape)
+        found = View(rows.array, first, ((1, None, self._order(x, rows)),))
+        return self._copied(found.moved(lambda at: np.moveaxis(at, -1, axis)))
+
+    def _order(self, x: Symbol, a: Any, axis: int = -1, *_: Any) -> View:
+        """argsort: for each row one call, which finds its order."""
+        rows = self._rows(a, axis)
+        n = rows.at.shape[-1]
+        order, merged = self._array(rows.at.shape, INT), self._array((n,), INT)
+        rows.array.stored = order.array.stored = merged.array.stored = True
+        first = lambda at: at[..., :1]  # noqa: E731
+        how = partial(self.language.sorted, rows.dtype, n, merged.array.name)
+        self._put(order.moved(first), [(rows.moved(first), rows.dtype)], x, how=how)
+        return order.moved(lambda at: np.moveaxis(at, -1, axis))
+
+    def _rows(self, a: Any, axis: int) -> View:
+        """The elements along an axis side by side in memory."""
+        rows = self._whole(a).moved(lambda at: np.moveaxis(at, axis, -1))
+        return rows if rows.is_all() else self._copied(rows)
 
     def _joined(self, x: Symbol, parts: Any, axis: int = 0) -> View:
         out, ends = self._array(x.shape, x.dtype), np.cumsum([part.shape[axis] for part in parts])
@@ -436,9 +453,10 @@ class Loops:
     def _line(self, line: Line, places: Any, names: Any) -> str:
         array = line.into.array
         text = line.form.format(*(self._element(x, dtype, places, names) for x, dtype in line.operands))
-        text = self.language.rounded(text, array.dtype)
+        text = text if line.form == "{}" else self.language.rounded(text, array.dtype)
         if array.stored or line.start is not None:
-            text = line.how.format(self._written(line.into, places, names), text)
+            place = self._written(line.into, places, names)
+            text = self.language.added(place, text, array.dtype) if line.how is ADDED else line.how(place, text)
         else:
             text = self.language.constant.format(text=text, **self.language.of(array))
         return f"{text}  // {line.comment}"
@@ -511,6 +529,23 @@ def _axes(part: Any) -> int:
     return 0 if part is None or part is ... else part.ndim if getattr(part, "dtype", None) == BOOL else 1
 
 
+def _is_wide(x: Symbol) -> bool:
+    """True for integers of 64 bits that are computed."""
+    return x.op != "input" and x.dtype is not None and x.dtype.kind in "iu" and x.dtype.itemsize == 8
+
+
+def comparable(a: Any, b: Any) -> tuple[Any, Any]:
+    """The operands of a comparison; a number that the other one's dtype cannot hold is infinite beside it."""
+
+    def beside(x: Any, other: Any) -> Any:
+        if x.__class__ is not int or getattr(other, "dtype", DOUBLE).kind not in "iu":
+            return x
+        low, high = limits_of(other.dtype)
+        return x if low <= x <= high else math.copysign(math.inf, x)
+
+    return beside(a, b), beside(b, a)
+
+
 def _cut(shape: tuple[int, ...], axis: int, n: int) -> list[int]:
     """The shape with n elements along an axis."""
     return [n if d == axis else m for d, m in enumerate(shape)]
@@ -555,8 +590,8 @@ STEPS: dict[str, Callable[..., View]] = {
     "dot": _matmul,
     "einsum_of": Loops._product,
     "concatenate": Loops._joined,
-    "sort": lambda self, x, a, axis=-1, *_: self._ranks(x, a, axis, True),
-    "argsort": lambda self, x, a, axis=-1, *_: self._ranks(x, a, axis, False),
+    "sort": Loops._sorted,
+    "argsort": Loops._order,
     "accumulate": lambda self, x, total, a, index: self._changed(x, total, index, a, ADDED),
     "setitem": lambda self, x, old, index, a: self._changed(x, old, index, a, WHOLE),
     "scatter": lambda self, x, a, index, _: self._placed(x, a, lambda out: self._indexed(out, index)),
@@ -569,6 +604,7 @@ STEPS: dict[str, Callable[..., View]] = {
     ),
 }
 LOOPED = {*MOVES, *STEPS, *ELEMENTWISE}
+KINDS = {"bool", "float32", "float64", *(f"{kind}{n}" for kind in ("int", "uint") for n in (8, 16, 32, 64))}
 
 
 def unlooped(program: Lowered) -> str:
@@ -576,8 +612,9 @@ def unlooped(program: Lowered) -> str:
     for x in program.steps:
         if x.op != "input" and x.op not in LOOPED:
             return f"has no {x.op}: use numpy"
-        if x.dtype is not None and (x.dtype.kind not in "fiub" or x.dtype.itemsize > 8 or x.dtype == np.float16):
-            return f"has no {x.dtype}: use numpy"
+        kinds = {part.dtype for part in leaves([x, *x.args]) if getattr(part, "dtype", None) is not None}
+        if other := [kind for kind in kinds if kind.name not in KINDS]:
+            return f"has no {other[0]}: use numpy"
         if x.op == "power" and x.dtype is not None and x.dtype.kind in "iu" and x.args[1].__class__ is not int:
             return "has no powers of integers but those with a constant exponent: use numpy"
     return ""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lowered import Lowered, Read, Symbol, axes_of, leaves, needed, rewritten
+from ..compiler.lowered import Lowered, Read, Symbol, axes_of, leaves, needed, rewritten
 
 OPSET, IR = 18, 8  # of December 2022
 END = np.iinfo(np.int64).max

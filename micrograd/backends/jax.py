@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import lowered
-from ..lowered import OPSET, Lowered, Read, Symbol, library, needed, reader, symbols_in
+from ..compiler.lowered import OPSET, Lowered, Read, Symbol, library, needed, reader, symbols_in
+from ..compiler.lowered import evaluate as evaluated
 
 RESIDENT = True  # arrays stay on the device between the steps of a training program
 OPTIONS = ("devices",)
@@ -75,7 +75,7 @@ class Jitted:
         """Run the program."""
         if self._indices:
             self._check_bounds(given)
-        inputs, found = [*self._read(*given)], {}
+        inputs, found = [*map(_native, self._read(*given))], {}
         places = [(found, symbol) for symbol in self._outputs] + [self._place(read, given) for read in self._targets]
         with self._jax.enable_x64(self._wide):
             for i, parts in self._parts.items():
@@ -184,6 +184,11 @@ def _kind(x: Any) -> Any:
     )
 
 
+def _native(x: Any) -> Any:
+    """An array in the byte order of the machine, the only one that JAX has."""
+    return x.astype(x.dtype.newbyteorder("=")) if x.__class__ is np.ndarray and not x.dtype.isnative else x
+
+
 def _on_host(x: Any, symbol: Symbol) -> Any:
     """A result as the other back ends give it: a writable array, NumPy's number for shape (), or a float."""
     return float(x) if symbol.shape is None else np.array(x)[()]
@@ -211,7 +216,7 @@ def evaluate(op: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The operation, with jax.numpy for NumPy."""
     if op[0] == "." and "axis" in named and not args[0].ndim:  # where NumPy has an axis 0
         named = {**named, "axis": None}
-    return lowered.evaluate(op, args, named, PURE, jnp())
+    return evaluated(op, args, named, PURE, jnp())
 
 
 def _at(a: Any, index: Any) -> Any:

@@ -153,6 +153,45 @@ BAD = {
     "load({lr: '1'})": "TypeError: lr needs numbers, found 1",
 }
 
+RAGGED = {  # what is given for an array of this shape
+    "[[1, 2], [3, 4, 5], [6]]": (3, 2),
+    "[[1, 2, 3], [4, 5, 6], []]": (3, 2),
+    "[[1, 2], 3, 4, [5, 6]]": (3, 2),
+    "[1, 2, [3, 4], [5, 6]]": (3, 2),
+    "[[1, 2, 3], [4, 5, 6]]": (3, 2),
+    "[[[1], [2]], [[3], [4]], [[5], [6]]]": (3, 2),
+    "[[1, 2], [3, 4], [5, [6]]]": (3, 2),
+    "[[1, 2], [3, 4], [5, 6], []]": (3, 2),
+    "[1, [2, 3], 4]": (4,),
+    "[[1], [2], [3], [4]]": (4,),
+    "[[[1, 2], [3]], [[4, 5], [6, 7, 8]]]": (2, 2, 2),
+    "[[], [], []]": (2, 0),
+}
+
+
+@needs_node
+@pytest.mark.parametrize("given", RAGGED)
+def test_lists_that_are_no_array_of_the_shape_are_refused(given: str):
+    """Their numbers were taken in a row."""
+    f = micrograd.compile(lambda x: x * 2)
+    f(np.ones(RAGGED[given]))
+    shape = ",".join(map(str, RAGGED[given]))
+    message = in_node(f, thrown(f"step({{x: {given}}})", "String(error)"))
+    assert message.startswith(f"RangeError: x needs an array of shape [{shape}], found ")
+    assert f"found [{shape}]" not in message
+
+
+SHAPED = {"[1, 2, 3, 4, 5, 6]": (3, 2), "[[1, 2], [3, 4], [5, 6]]": (3, 2), "[[], []]": (2, 0), "[]": (0, 3), "3": ()}
+
+
+@needs_node
+@pytest.mark.parametrize("given", SHAPED)
+def test_lists_of_the_shape_are_taken(given: str):
+    f = micrograd.compile(lambda x: x * 2)
+    f(np.ones(SHAPED[given]))
+    expected = np.array(json.loads(given), float).reshape(SHAPED[given]) * 2
+    assert in_node(f, f"step({{x: {given}}})") == expected.tolist()
+
 
 @needs_node
 def test_bad_input_is_a_clear_error_and_changes_nothing():

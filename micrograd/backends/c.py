@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import struct
 import sys
 import threading
@@ -19,11 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, starmap
 from operator import call, setitem
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..lowered import BY_COLUMNS, Lowered, Symbol, reader
+from ..compiler.lowered import BY_COLUMNS, Lowered, Symbol, holding, reader
 from .libraries import cached, compiled, compiler
 from .loops import Loops, unlooped
 from .wording import C
@@ -54,6 +56,29 @@ static int64_t failed(void **at) {
     return fault;
 }
 """
+ORDER = """
+// The order of n keys, merged from ever longer runs: equal keys stay in their order, and nan comes last.
+static void order_of_KEY(int64_t n, int64_t *merged, int64_t *order, const KEY *keys) {
+    for (int64_t k = 0; k < n; k++)
+        order[k] = k;
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t start = 0; start < n; start += 2 * width) {
+            int64_t i = start, middle = n - start < width ? n : start + width;
+            int64_t j = middle, end = n - middle < width ? n : middle + width;
+            for (int64_t k = start; k < end; k++) {
+                bool right = j < end;
+                if (i < middle && right) {
+                    KEY a = keys[order[i]], b = keys[order[j]];
+                    right = b < a || (a != a && b == b);
+                }
+                merged[k] = right ? order[j++] : order[i++];
+            }
+        }
+        for (int64_t k = 0; k < n; k++)
+            order[k] = merged[k];
+    }
+}
+"""
 
 
 def lacks(program: Lowered) -> str:
@@ -63,15 +88,27 @@ def lacks(program: Lowered) -> str:
 
 
 class Library:
-    """A compiled program: `call`, with the address of a table of arrays, returns 0 or the number of a failed check."""
+    """A compiled program: `call`, with the address of a table of arrays, returns 0 or the number of a failed check.
 
-    def __init__(self, source: str):
+    Programs with one source share it, and its lock, since its arrays are in one place of memory.
+    """
+
+    known: ClassVar[WeakValueDictionary[tuple[str, ...], Library]] = WeakValueDictionary()
+
+    @classmethod
+    def of(cls, source: str) -> Library:
+        """The library of this source."""
+        flags = tuple(os.environ.get("MICROGRAD_CFLAGS", "").split())
+        library = cls.known.get((source, *flags)) or cls(source, flags)
+        return holding(SHARING, cls.known.setdefault, (source, *flags), library)
+
+    def __init__(self, source: str, own: tuple[str, ...]):
         self.source = source
         self.lock: threading.RLock = threading.RLock()
         self._handle: Any = None
         self.call: Callable[[int], int]
         self.calls_left: int = -1  # before it is worth compiling at -O3; negative if that was done
-        if own := tuple(os.environ.get("MICROGRAD_CFLAGS", "").split()):
+        if own:
             self._use(cached(source, own) or compiled(source, own))
         elif faster := cached(source, FASTER):
             self._use(faster)
@@ -90,13 +127,12 @@ class Library:
             threading.Thread(target=self._improve, daemon=True).start()
 
     def _improve(self) -> None:
-        with suppress(RuntimeError, OSError), ONE_AT_A_TIME:  # without it, -O1 stays
-            faster = compiled(self.source, FASTER)
-            with self.lock:
-                self._use(faster)
+        with suppress(RuntimeError, OSError):  # without it, -O1 stays
+            faster = holding(ONE_AT_A_TIME, compiled, self.source, FASTER)
+            holding(self.lock, self._use, faster)
 
 
-ONE_AT_A_TIME = threading.Lock()
+ONE_AT_A_TIME, SHARING = threading.Lock(), threading.Lock()
 
 
 def source_of(loops: Loops) -> str:
@@ -112,7 +148,8 @@ def source_of(loops: Loops) -> str:
     lines = [*["fault = 0;"] * loops.checked, *lines, *body, f"return {end};"]
     inner = "".join(f"    {line}\n" for line in lines)
     program = f"int64_t program(void **at) {{\n{inner}}}\n"
-    head = HEAD.lstrip() + WITHIN * loops.checked
+    keys = dict.fromkeys(re.findall(r"\border_of_(\w+)\(", program))
+    head = HEAD.lstrip() + WITHIN * loops.checked + "".join(ORDER.replace("KEY", key) for key in keys)
     return "\n".join([head, *loops.language.functions(program, set()), *loops.arrays(), "", program])
 
 
@@ -143,7 +180,7 @@ class Executable:
         self.program = program
         loops = Loops(program)
         self.source: str = source_of(loops)
-        self.library: Library = Library(self.source)
+        self.library: Library = Library.of(self.source)
         self._read = reader(program)
         self._inputs = list(loops.inputs)
         self._checks, self._constants = loops.checks, [x for _, x in loops.constants.values()]
@@ -181,18 +218,20 @@ class Executable:
                 copied.append((np.copyto, inputs[i], own[n]))
         if library.calls_left > 0:
             library.count()
-        with library.lock:
-            if copied or self._news[0]:  # all at once: functions written in C, so no Ctrl-C comes between
-                calls = chain(map(library.call, [slot.address]), starmap(call, copied), self._writes(given, slot))
-                fault = deque(calls)[0]
-            else:
-                fault = library.call(slot.address)
-            if fault:
-                found = int.from_bytes(slot.numbers[:8], sys.byteorder, signed=True)
-                raise IndexError(self._checks[fault - 1].format(found))
+        if fault := holding(library.lock, self._run, given, slot, copied):
+            found = int.from_bytes(slot.numbers[:8], sys.byteorder, signed=True)
+            raise IndexError(self._checks[fault - 1].format(found))
         answer = self._answer(slot.results)
         self._free.append(slot)
         return answer
+
+    def _run(self, given: Sequence[Any], slot: Slot, copied: list[tuple[Any, ...]]) -> int:
+        """Call the program, and write what is new to where it belongs; the number of a failed check, or 0."""
+        if not (copied or self._news[0]):
+            return self.library.call(slot.address)
+        # All at once, by functions written in C, so that no Ctrl-C comes between
+        calls = chain(map(self.library.call, [slot.address]), starmap(call, copied), self._writes(given, slot))
+        return deque(calls)[0]
 
     def _aim(self, slot: Slot, n: int, array: Any, by_columns: bool) -> bool:
         """Have the program work on an array of the user's; False if it cannot, and has a copy."""

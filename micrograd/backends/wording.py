@@ -1,6 +1,6 @@
 """What operations are called in C and in JavaScript: their text, the functions of our own, numbers and types.
 
->>> form_of("maximum", np.dtype(int)), form_of("tanh", np.dtype(float))
+>>> C().form("maximum", [np.dtype(int)]), C().form("tanh", [np.dtype(float)])
 ('{0} > {1} ? {0} : {1}', 'tanh({})')
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..lowered import BY_COLUMNS, Symbol
+from ..compiler.lowered import BY_COLUMNS, Symbol
 
 DOUBLE, BOOL, INT = np.dtype(float), np.dtype(bool), np.dtype(np.int64)
 SIGNS = {
@@ -29,6 +29,12 @@ OF_INTS = {"absolute": "{0} < 0 ? -{0} : {0}", "sign": "({0} > 0) - ({0} < 0)", 
 OF_INTS |= {"maximum": "{0} > {1} ? {0} : {1}", "minimum": "{0} < {1} ? {0} : {1}"}
 OF_INTS |= {"remainder": "integer_remainder({}, {})", "floor_divide": "integer_quotient({}, {})"}
 OF_INTS |= dict.fromkeys(("floor", "ceil", "trunc", "rint"), "{}")
+UNSIGNED = OF_INTS | {"remainder": "unsigned_remainder({}, {})", "floor_divide": "unsigned_quotient({}, {})"}
+OF_KINDS = {"b": OF_BOOLS, "i": OF_INTS, "u": UNSIGNED}
+# Of a signed and an unsigned integer, which C would compare as unsigned ones: the word for the turned comparison, and
+# what a negative number is.
+TURNED = {"less": ("greater", True), "less_equal": ("greater_equal", True), "not_equal": ("not_equal", True)}
+TURNED |= {"greater": ("less", False), "greater_equal": ("less_equal", False), "equal": ("equal", False)}
 # In math.h; others have NumPy's name, or asin's.
 FUNCTIONS = {"power": "pow", "absolute": "fabs", "arctan2": "atan2", "remainder": "modulo"}
 FUNCTIONS |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
@@ -48,7 +54,12 @@ OWN = {  # functions of our own, of floats or `integer_` ones: parameters, and w
         "a b",
         "b == 0 || b == -1 ? 0 : a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b",
     ),
-    "integer_quotient": ("a b", "b == 0 ? 0 : b == -1 ? -a : (a - integer_remainder(a, b)) / b"),
+    "integer_quotient": (
+        "a b",
+        "b == 0 ? 0 : b == -1 ? -a : (a - a % b) / b - (a % b != 0 && (a % b < 0) != (b < 0))",
+    ),
+    "unsigned_remainder": ("a b", "b == 0 ? 0 : a % b"),
+    "unsigned_quotient": ("a b", "b == 0 ? 0 : (a - a % b) / b"),
     "integer_power": ("a b", "b < 1 ? 1 : (b % 2 != 0 ? a : 1) * integer_power(a * a, (b - b % 2) / 2)"),
 }
 
@@ -78,14 +89,6 @@ def limits_of(dtype: Any) -> tuple[Any, Any]:
     return (0, 1) if dtype == BOOL else (np.iinfo(dtype).min, np.iinfo(dtype).max)
 
 
-def form_of(op: str, dtype: Any) -> str:
-    """The text of an operation on this dtype, with a place for each operand."""
-    own = OF_BOOLS if dtype.kind == "b" else OF_INTS if dtype.kind in "iu" else {}
-    if form := own.get(op) or SIGNS.get(op):
-        return form
-    return f"{FUNCTIONS.get(op, op)}({'{}, {}' if op in BINARY else '{}'})"
-
-
 @lru_cache
 def name_of(dtype: Any) -> str:
     """Its name, which NumPy takes long to find."""
@@ -105,6 +108,7 @@ class C:
     typed = True  # True if a parameter has a type
     least = 1  # the size of an empty array
     single = "f"  # the end of a float32
+    stops = False  # True if an integer of 64 bits may be one that it cannot hold, and it stops there
     own: dict[str, tuple[str, str]] = OWN
 
     def order(self, x: Symbol) -> Any:
@@ -119,12 +123,36 @@ class C:
         """What is said of an array, or of a variable."""
         return {"name": array.name, "type": self.type(array.dtype), "size": max(array.origin.size, self.least)}
 
+    def form(self, op: str, kinds: Sequence[Any]) -> str:
+        """The text of an operation on these dtypes, with a place for each operand."""
+        first, *others = [dtype.kind for dtype in kinds]
+        if (first, *others) == ("u", "i"):
+            return self.form(TURNED[op][0], kinds[::-1]).format("{1}", "{0}")
+        if (first, *others) == ("i", "u"):
+            sign = SIGNS[op].format("(uint64_t){0}", "{1}")
+            return f"{{0}} < 0 || {sign}" if TURNED[op][1] else f"{{0}} >= 0 && {sign}"
+        if form := OF_KINDS.get(first, {}).get(op) or SIGNS.get(op):
+            return form
+        return f"{FUNCTIONS.get(op, op)}({'{}, {}' if op in BINARY else '{}'})"
+
+    def product(self, dtype: Any, n: int) -> str:
+        """The text of a product of n operands."""
+        return " * ".join(["{}"] * n)
+
+    def added(self, place: str, text: str, dtype: Any) -> str:
+        """A statement that adds to an element."""
+        return f"{place} += {text};"
+
     def cast(self, text: str, dtype: Any) -> str:
         return f"({self.type(dtype)}){text}"
 
     def rounded(self, text: str, dtype: Any) -> str:
         """A result as its dtype, which an assignment does in C."""
         return text
+
+    def sorted(self, dtype: Any, n: int, merged: str, order: str, keys: str) -> str:
+        """A statement that finds the order of n keys, given the first element of each array."""
+        return f"order_of_{self.type(dtype)}({n}, {merged}, &{order}, &{keys});"
 
     def number(self, x: Any, dtype: Any) -> str:
         """A number as text."""
@@ -133,6 +161,8 @@ class C:
             if dtype == np.float32 and math.isfinite(x):
                 return f"{float(np.float32(x))!r}{self.single}"
             return repr(x) if math.isfinite(x) else "NAN" if x != x else "INFINITY" if x > 0 else "-INFINITY"
+        if x == -(2**63):  # whose digits alone are too large
+            return f"{int(x) + 1}LL - 1"
         return f"{int(x)}{'' if abs(int(x)) < 2**31 else 'LL' if int(x) < 2**63 else 'ULL'}"
 
     def functions(self, text: str, known: set[str]) -> Iterator[str]:
@@ -142,6 +172,6 @@ class C:
                 continue
             known.add(name)
             yield from self.functions(result, known)
-            kind = "int64_t " if name.startswith("integer") else "double "
+            kind = {"integer": "int64_t ", "unsigned": "uint64_t "}.get(name.partition("_")[0], "double ")
             given = ", ".join(kind * self.typed + x for x in parameters.split())
             yield self.function.format(type=kind.rstrip(), name=name, parameters=given, result=result)

@@ -18,13 +18,15 @@ function read(all, path, shape, type, whole) {
         if (x === null || typeof x !== "object" || !Object.hasOwn(x, key)) throw new TypeError(`${name} is missing`);
         x = x[key];
     }
-    const isNested = Array.isArray(x) && Array.isArray(x[0]);
+    const isNested = Array.isArray(x) && x.some(Array.isArray);
     const given = ArrayBuffer.isView(x) ? x : [x].flat(Infinity);
-    const found = isNested ? [] : [given.length];
-    for (let part = x; isNested && Array.isArray(part); part = part[0]) found.push(part.length);
     const made = new type(shape.reduce((a, b) => a * b, 1));
-    if (given.length !== made.length || (isNested && made.length && String(found) !== String(shape)))
-        throw new RangeError(`${name} needs an array of shape [${shape}], found [${found}]`);
+    if (isNested ? !isOfShape(x, shape) : given.length !== made.length) {
+        const found = isNested ? [] : [given.length];
+        for (let part = x; isNested && Array.isArray(part); part = part[0]) found.push(part.length);
+        const what = String(found) === String(shape) ? "lists of unequal lengths" : `[${found}]`;
+        throw new RangeError(`${name} needs an array of shape [${shape}], found ${what}`);
+    }
     for (let i = 0; i < made.length; i++) {
         const n = typeof given[i] === "boolean" ? Number(given[i]) : given[i];
         made[i] = typeof n === "number" ? n : 0;
@@ -32,6 +34,12 @@ function read(all, path, shape, type, whole) {
             throw new TypeError(`${name} needs ${whole ? "integers of its dtype" : "numbers"}, found ${String(given[i])}`);
     }
     return made;
+}
+
+// Are these nested lists an array of the shape?
+function isOfShape(x, [n, ...shape]) {
+    if (n === undefined) return !Array.isArray(x);
+    return Array.isArray(x) && x.length === n && x.every(part => isOfShape(part, shape));
 }
 
 // The numbers of an array that is stored as base64.
@@ -58,4 +66,17 @@ function verify(array, shape, isAllowed, words) {
     if (i < 0) return;
     const places = shape.map((n, d) => Math.floor(i / shape.slice(d + 1).reduce((a, b) => a * b, 1)) % n);
     throw new RangeError(words.replace("@found@", array[i]).replace("@place@", places.map(n => `[${n}]`).join("")));
+}
+
+// The order of n keys: equal keys stay in their order, and nan comes last.
+function orderOf(n, order, keys) {
+    const isEarlier = (a, b) => a < b || (b !== b && a === a);
+    for (let i = 0; i < n; i++) order[i] = i;
+    order.subarray(0, n).sort((i, j) => isEarlier(keys[j], keys[i]) - isEarlier(keys[i], keys[j]) || i - j);
+}
+
+// An integer of 64 bits, which is a number here.
+function whole(x, least = Number.MIN_SAFE_INTEGER) {
+    if (Number.isSafeInteger(x) && x >= least) return x + 0; // no -0
+    throw new RangeError(`found the integer ${x}: JavaScript's are exact from ${least} to 2**53 - 1`);
 }
