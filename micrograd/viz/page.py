@@ -120,7 +120,7 @@ def script(*names: str, sheet: str = "") -> str:
 
 def source(*names: str, sheet: str = "") -> str:
     """page.js, what sets the style of the page, then these scripts in one scope, without their comments."""
-    text = json.dumps("".join(map(asset, sheet.split())))  # one sheet, or several
+    text = json.dumps(uncommented("".join(map(asset, sheet.split()))))  # one sheet, or several
     style = f"document.querySelector('style').append({text});" if sheet else ""
     whole = "\n".join([asset("page.js"), style, "(() => {", numbers(), *map(asset, names), "})();"])
     return re.sub("^ *(//.*\n)?|  // .*$", "", whole, flags=re.MULTILINE)

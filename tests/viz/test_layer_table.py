@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def cells(drawing):
     """The look and the tooltip of each cell, in the order of the document."""
     found = [(rect.get("class"), rect.find(f"{SVG}title")) for rect in ET.fromstring(drawing.svg).iter(f"{SVG}rect")]
-    return [(look, title.text) for look, title in found if title is not None]
+    return [(look, title.text or "") for look, title in found if title is not None]
 
 
 def hidden_layer():
@@ -38,6 +38,7 @@ def linear():
 def numbers(layer, x):
     """The gradients of the weights, those of the biases, and the inputs."""
     if isinstance(layer, Linear):
+        assert layer.bias is not None
         return layer.weight.grad, layer.bias.grad, x.data.ravel()
     grads = np.array([[w.grad for w in neuron.w] for neuron in layer.neurons])
     return grads, np.array([neuron.b.grad for neuron in layer.neurons]), np.array([a.data for a in x])

@@ -160,7 +160,7 @@ class Timeline:
                     parts.append(f'<path class="{kind}" pathLength="1" d="{svg.curve(route)}"/>')
         return "".join(parts)
 
-    def looks(self, e: int) -> list[tuple[int, int, str, bool, float, float]]:
+    def looks(self, e: int) -> list[Span]:
         """(from, until, look, back, widths) of a wire: gradients flow `back`, as wide as they are large."""
         wire = self.scene.wires[e]
         computed, step = self.computed[wire.head], self.passes.get(wire.head, self.steps)

@@ -53,7 +53,7 @@ def draw_layer(layer: Any, x: Any) -> Svg:
             "the layer's gradients are not those of this sample alone: set them to zero, then call backward() on the "
             "loss of this sample"
         )
-    (i, j), inputs = np.unravel_index(abs(grads).argmax(), grads.shape), [*map(short, row)]
+    (i, j), inputs = divmod(int(abs(grads).argmax()), len(row)), [*map(short, row)]
     told = [[f"{short(s)} \u00d7 {x} = {short(s * float(y))}" for x, y in zip(inputs, row, strict=True)] for s in sent]
     end, low = SIDE * len(row) + GAP, BELOW + SIDE * len(sent) + 26
     right = end + 190
@@ -81,10 +81,10 @@ def _numbers(layer: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
         data, grads = (np.array([[getattr(p, name) for p in line] for line in read]) for name in ("data", "grad"))
         return data[:, :-1], data[:, -1], grads[:, :-1], grads[:, -1]
     weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
-    if getattr(weight, "ndim", 0) != 2 or bias is None:
+    if weight is None or getattr(weight, "ndim", 0) != 2 or bias is None:
         raise TypeError(f"a dense layer has neurons, or a matrix `weight` and a `bias`; found {type(layer).__name__}")
-    grads = [np.zeros(p.shape) if p.grad is None else as_array(p.grad) for p in (weight, bias)]
-    return weight.data, bias.data, *grads
+    slope, offset = [np.zeros(p.shape) if p.grad is None else as_array(p.grad) for p in (weight, bias)]
+    return weight.data, bias.data, slope, offset
 
 
 def _grid(left: float, top: float, numbers: np.ndarray, told: list[list[str]] | None = None) -> list[str]:
