@@ -28,7 +28,7 @@ function tell(now, state, card, paths, pending) {
   $("ran").innerHTML = ran;
   $("flow").hidden = !state.done.size;
   $("flow").innerHTML = `${["0.01", "1", "100"].map(size => `<span><i style="height:${thickness(size)}px"></i>${size}</span>`).join("")}
-    <p>∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
+    <p>∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? "<p>Two strands: numbers of both signs.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
   return shaken ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.` : `${phase}. ${said}`;
 }
 function wrap(panels) {  // a table that is too wide is stacked

@@ -12,12 +12,12 @@ function laid(at, wide, tall) {  // the first that fits, of one row and rows: wi
   const least = LETTERS[1], room = (size, small, letters) => size / readable(small, letters) - 2 * MARGIN;
   const rows = strip => letters => broken(strip, room(wide, strip.small, letters)) ?? strip, kept = strip => () => strip;
   const over = ({size, small, letters}) => Math.max((size[0] - 1) / room(wide, small, letters), (size[1] - 12) / room(tall, small, letters));  // by how much it is too large
-  const ways = [[kept(strip)], [near, least], [curved], [() => rows(near())], [() => rows(curved())], [tight], [() => rows(tight())], [curved, least], [tight, least], [() => rows(curved()), least], [() => rows(tight()), least]];
+  const ways = [[kept(strip)], [near, least], [curved], [() => rows(near())], [() => rows(curved())], [tight], [() => rows(tight())], [() => rows(near()), least], [curved, least], [tight, least], [() => rows(curved()), least], [() => rows(tight()), least]];
   let best = null;
   for (const [way, letters = LETTERS[0]] of ways) {
     const made = way(), found = {...typeof made === "function" ? made(letters) : made, letters};
     if (over(found) <= 1) return [found, true];
-    if (!best || found.small && over(found) < over(best)) best = found;
+    if (!best || over(found) < over(best)) best = found;
   }
   return [wide > 600 ? best : {...tight(), letters: LETTERS[0]}, false];
 }
