@@ -8,6 +8,7 @@ pages.
 import argparse
 import doctest
 import io
+import random
 import re
 import sys
 import tomllib
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from micrograd import Value, draw_dot, tanh
-from micrograd.viz import animate
+from micrograd.nn import MLP
+from micrograd.viz import animate, draw_layer
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))
@@ -31,9 +33,10 @@ def shown() -> dict[Path, str]:
     out = tanh(x1 * w1 + x2 * w2 + b)
     moving = {"animation": animate(out).svg, "animation_phone": animate(out, width=380).svg}
     out.backward()
+    still = {"neuron": draw_dot(out).svg(), "layer": layer()}
     docs, page = ROOT / "docs", ROOT / "CONTRIBUTING.md"
     table = TABLE.sub(lambda found: found[1] + budgets(), page.read_text(encoding="utf-8"))
-    drawings = {docs / f"{name}.svg": svg for name, svg in (moving | {"neuron": draw_dot(out).svg()}).items()}
+    drawings = {docs / f"{name}.svg": svg for name, svg in (moving | still).items()}
     site = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}).get("Site")
     readme = ROOT / "README.md"
     text = DOOR.sub(door(site) if site else "", readme.read_text(encoding="utf-8"), count=1)
@@ -53,6 +56,15 @@ def lineage() -> dict[Path, str]:
             with redirect_stdout(io.StringIO()):
                 exec(example.source, names)
     return found
+
+
+def layer() -> str:
+    """The second layer of a network at one point, as tables."""
+    random.seed(1337)
+    model = MLP(2, [16, 16, 1])
+    hidden = model.layers[0]([Value(0.4), Value(-0.7)])
+    ((model.layers[2](model.layers[1](hidden)) - 1) ** 2).backward()
+    return draw_layer(model.layers[1], hidden).svg
 
 
 def door(site: str) -> str:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from micrograd import Value, compile, save, value_and_grad
+from micrograd.viz.page import numbers
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "live"))
 from lab.training import LOSSES, Training
@@ -14,9 +15,9 @@ BATCH = 20
 SHOWN = {"sign": "moons", "number": "a curve"}  # a class is no number that a compiled step could compute with
 
 
-def neuron(numbers: list[Value]) -> Value:
+def neuron(given: list[Value]) -> Value:
     """The neuron of the README."""
-    x1, x2, w1, w2, b = numbers
+    x1, x2, w1, w2, b = given
     return (x1 * w1 + x2 * w2 + b).tanh()
 
 
@@ -37,7 +38,8 @@ def stepped(kind: str, data: str, path: Path) -> tuple[Training, list[int]]:
 
 
 def written(folder: Path) -> None:
-    """Write neuron.js, a step for each kind of answers, and two files of JSON with what belongs to them."""
+    """Write neuron.js, a step for each kind of answers, two files of JSON with what belongs to them, and numbers.js."""
+    (folder / "numbers.js").write_text(f"{numbers()}export {{thickness, written}};\n", encoding="utf-8")
     slopes = compile(value_and_grad(neuron))
     slopes([*NUMBERS.values()])
     save(slopes, folder / "neuron.js")

@@ -47,7 +47,7 @@ def test_package_index_gets_no_link_to_a_file_and_pictures_with_an_address(site,
     text = runpy.run_path(str(ROOT / "setup.py"))["readme"](site)
     assert not LINK.search(re.sub(r"!\[[^]]*\]\([^)]*\)", "", text))
     pictures = re.findall(r"""(?:src|srcset)="([^"]+)"|!\[[^]]*\]\(([^)]+)\)""", text)
-    assert len(pictures) == 5
+    assert len(pictures) == 7
     for picture in map("".join, pictures):
         assert (ROOT / "docs" / picture.rpartition("/")[2]).exists()
         assert picture.startswith(f"{site}_static/" if site else "docs/")

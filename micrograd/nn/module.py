@@ -326,8 +326,9 @@ def _tagging(call: Callable, parts_tag: bool = False) -> Callable:
             _calling.reset(token)
         if not parts_tag:
             inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args)
+            mark = (*modules, inputs)
             for node in {*_flat(out)}.difference(inputs):  # an input that is passed through would refer to itself
-                tag(node, modules, inputs)
+                tag(node, mark)
         return out
 
     return __call__
@@ -339,14 +340,15 @@ def calling(module: Module) -> tuple[Module, ...]:
     return outer if outer and outer[-1] is module else (*outer, module)
 
 
-def tag(out: Any, modules: tuple[Module, ...], inputs: tuple[Any, ...]) -> None:
-    """Set `out._made_by` to the modules being called, outermost first, and the inputs of the last one.
+def tag(out: Any, mark: tuple[Any, ...]) -> None:
+    """Set `out._made_by` to the mark of a call: the modules being called, outermost first, and the inputs of the last.
 
-    Only non-leaf nodes are tagged, and the first tag, that of the innermost module, is kept. What `lazy` has deferred
-    is tagged itself, and hands the tag on to its node.
+    All outputs of a call share one mark, so that calls on the same inputs can be told apart. Only non-leaf nodes are
+    tagged, and the first tag, that of the innermost module, is kept. What `lazy` has deferred is tagged itself, and
+    hands the tag on to its node.
     """
     if ((modes_on and _waits(out)) or out._row) and not getattr(out, "_made_by", ()):
-        out._made_by = (*modules, inputs)
+        out._made_by = mark
 
 
 def _waits(x: Any) -> bool:

@@ -88,7 +88,7 @@ class Neuron(Module, tags=True):
         if self.nonlin:
             f = self.activation
             act = getattr(act, f)() if isinstance(f, str) else f(act)
-        tag(act, calling(self), x)
+        tag(act, (*calling(self), x))
         return act
 
     def _number(self, x: tuple[Any, ...]) -> Value | None:

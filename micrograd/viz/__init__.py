@@ -5,7 +5,7 @@ tree), `rule_text` (the rules as text), `infix` (the text of an op and its opera
 
 drawing    of a graph:      `draw_dot`, `trace`
 playing    of a pass:       `player`, `animate`, `compare`
-training   of a training:   `movie`, `watch`, `draw_network`, `plot_decision_boundary`, `plot_loss`
+training   of a training:   `movie`, `watch`, `draw_network`, `draw_layer`, `plot_decision_boundary`, `plot_loss`
 from_torch of a program in PyTorch: `torch`
 
 The engine imports nothing from here until `show()` is called. NumPy, matplotlib and graphviz are imported on first
@@ -24,6 +24,7 @@ _HOME = {
     "playing.player_page": "player",
     "from_torch": "torch",
     "training.record": "movie watch",
+    "training.draw_layer": "draw_layer",
     "training.draw_network": "draw_network",
     "training.plots": "plot_decision_boundary plot_loss",
 }

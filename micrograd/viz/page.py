@@ -22,6 +22,7 @@ from zlib import compressobj
 
 from .files import pdf_of, save_picture, written
 from .text import clean
+from .values import FORMATS, WIDTHS
 
 
 @dataclass
@@ -125,10 +126,18 @@ def script(*names: str, sheet: str = "") -> str:
 
 def source(*names: str, sheet: str = "") -> str:
     """page.js, what sets the style of the page, then these scripts in one scope, without their comments."""
-    text = json.dumps("".join(map(asset, sheet.split())))  # one sheet, or several
+    text = json.dumps(uncommented("".join(map(asset, sheet.split()))))  # one sheet, or several
     style = f"document.querySelector('style').append({text});" if sheet else ""
-    whole = "\n".join([asset("page.js"), style, "(() => {", *map(asset, names), "})();"])
+    whole = "\n".join([asset("page.js"), style, "(() => {", numbers(), *map(asset, names), "})();"])
     return re.sub("^ *(//.*\n)?|  // .*$", "", whole, flags=re.MULTILINE)
+
+
+def numbers() -> str:
+    """How pages write numbers, and how wide they draw lines: numbers.js, with the tables of `values` put in."""
+    text = asset("numbers.js")
+    for place, table in {"%formats%": FORMATS, "%widths%": WIDTHS}.items():
+        text = text.replace(f'"{place}"', json.dumps(table))
+    return text
 
 
 @lru_cache(maxsize=64)

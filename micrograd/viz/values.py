@@ -1,8 +1,20 @@
-"""Format numbers and arrays for pictures."""
+"""Numbers and arrays as text, and the widths of lines: the tables of every view. Pages have them too, by numbers.js."""
 
 import warnings
 from math import log10
 from typing import Any
+
+# The formats of a number: from this magnitude on, so many digits after the point and, with True, a power of ten. Each
+# keeps two digits that count, so that no number other than 0 is read as 0. A 0 is written as a 1 is.
+FORMATS: dict[str, list[tuple[float, int, bool]]] = {
+    "full": [(1e6, 4, True), (1e-3, 4, False), (0.0, 4, True)],
+    "fine": [(1e6, 6, True), (1e-5, 6, False), (0.0, 4, True)],
+    "short": [(1e6, 1, True), (1e4, 0, False), (0.1, 2, False), (0.01, 3, False), (1e-3, 4, False), (0.0, 1, True)],
+}
+# The width of a line in pixels, by the gradient that it carries: `least` at 10**`from` and below, so much more for each
+# `decade`, up to 10**`to`. The scale is absolute, so a gradient that vanishes is a line that becomes thin. Of a line
+# with numbers of both signs, a sign that is smaller than this part of the other is not drawn.
+WIDTHS = {"least": 1.0, "decade": 1.5, "from": -2, "to": 2, "seen": 1e-3}
 
 
 def is_array(data: Any) -> bool:
@@ -13,11 +25,11 @@ def shape_text(array: Any) -> str:
     return f"{tuple(array.shape)} {array.dtype}"
 
 
-def value_text(data: Any) -> str:
-    """A number with four decimals, or with an exponent where four decimals would be useless; a summary of an array.
+def value_text(data: Any, format: str = "full") -> str:
+    """A number in one of the `FORMATS`; a summary of an array.
 
     >>> [value_text(x) for x in (2, -0.5, 1e-9, 6.02e23, float("nan"), float("-inf"))]
-    ['2.0000', '-0.5000', '1.0000e-09', '6.0200e+23', 'nan', '-inf']
+    ['2.0000', '-0.5000', '1.0000e-9', '6.0200e23', 'nan', '-inf']
     """
     if is_array(data):
         return _array_text(data)
@@ -25,13 +37,25 @@ def value_text(data: Any) -> str:
         x = float(data)
     except (TypeError, ValueError, OverflowError):
         return str(data)
-    x = x + 0.0  # shows -0.0 as 0.0
-    return f"{x:.4f}" if x == 0 or x != x or 1e-4 <= abs(x) < 1e6 or abs(x) == float("inf") else f"{x:.4e}"
+    if x - x != 0:
+        return str(x)
+    digits, power = next(row for least, *row in FORMATS[format] if abs(x or 1.0) >= least)
+    mantissa, _, exponent = f"{x + 0.0:.{digits}{'e' if power else 'f'}}".partition("e")  # shows -0.0 as 0.0
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-def typeset(x: float) -> str:
+def typeset(x: float, format: str = "full") -> str:
     """`value_text`, with a real minus sign."""
-    return value_text(x).replace("-", "\u2212")
+    return value_text(x, format).replace("-", "\u2212")
+
+
+def short(x: float) -> str:
+    """A number for a line or a small card.
+
+    >>> [short(x) for x in (-0.5, 0.0, 0.0066, 123456.0)]
+    ['−0.50', '0.00', '0.0066', '123456']
+    """
+    return typeset(x, "short")
 
 
 def hue(x: Any) -> str:
@@ -46,7 +70,7 @@ def hue(x: Any) -> str:
         return ""
 
 
-def _array_text(array: Any) -> str:
+def _array_text(array: Any, format: str = "short") -> str:
     """The elements of a small array; the range and mean of a large one."""
     if array.size <= 4:
         return _nested(array.tolist())
@@ -56,7 +80,7 @@ def _array_text(array: Any) -> str:
             low, high, mean = float(array.min()), float(array.max()), float(array.mean())
         except (TypeError, ValueError, ArithmeticError):
             return "..."
-    low, high, mean = (f"{x + 0.0:.4g}" for x in (low, high, mean))  # shows -0.0 as 0.0
+    low, high, mean = (value_text(x, format) for x in (low, high, mean))
     return f"{low} .. {high}, mean {mean}"
 
 
@@ -66,17 +90,16 @@ def _nested(values: Any) -> str:
 
 def exact_text(data: Any) -> str:
     if is_array(data):
-        return f"{shape_text(data)}: {_array_text(data)}"
+        return f"{shape_text(data)}: {_array_text(data, 'full')}"
     return repr(data) if isinstance(data, int | float) else str(data)
 
 
 def thickness(g: float) -> float:
-    """The width of a line that carried the gradient g, in pixels: 0.8 more for each decade from 1e-4 to 100.
+    """The width of a line that carried the gradient g, in pixels, by the table `WIDTHS`.
 
-    The scale is absolute, so a gradient that vanishes is a line that becomes thin.
-
-    >>> [round(thickness(g), 1) for g in (0.0, 1e-4, -1.0, 1e9)]
-    [1.2, 1.2, 4.4, 6.0]
+    >>> [round(thickness(g), 1) for g in (0.0, 1e-9, -1.0, 1e9)]
+    [1.0, 1.0, 4.0, 7.0]
     """
-    decades = log10(abs(g)) if g and g == g else -4.0 if g == 0 else 2.0
-    return 1.2 + 0.8 * (min(max(decades, -4.0), 2.0) + 4.0)
+    low, high = WIDTHS["from"], WIDTHS["to"]
+    decades = log10(abs(g)) if g and g == g else low if g == 0 else high
+    return WIDTHS["least"] + WIDTHS["decade"] * (min(max(decades, low), high) - low)

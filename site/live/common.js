@@ -1,6 +1,8 @@
 // What both live pages share: light and dark, how far Python is, links that hold a text, the player.
+import {written} from "./vendor/numbers.js";
+
 export const $ = id => document.getElementById(id);
-export const four = x => typeof x === "number" ? x.toFixed(4).replace("-", "−") : x === undefined || x === null ? "–" : String(x).replace("-", "−");
+export const four = x => typeof x === "string" ? x.replace("-", "−") : written(x);  // as the pictures write numbers
 
 // ---- light and dark: the same choice, kept under the same name, as in the rest of the site
 const themes = ["auto", "light", "dark"];

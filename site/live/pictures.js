@@ -1,5 +1,6 @@
 // The pictures of a training: what the model says of each place, its loss, its gradients, its neurons.
 import {colour} from "./common.js";
+import {written} from "./vendor/numbers.js";
 import {Surface, places} from "./surface.js";
 
 export const REACH = 1.6;
@@ -349,7 +350,7 @@ export class Graph {
     const columns = [place.map(x => [x]), ...one.said.map((layer, k) => layer.map((x, i) => [x, one.sent[k][i]])), [["loss", one.loss]]];
     const tallest = Math.max(...columns.map(column => column.length)), width = this.place.clientWidth, height = tallest * (CELL[1] + 3);
     const x = k => 1 + (width - CELL[0] - 2) * k / (columns.length - 1), y = (k, i) => (height - CELL[1]) / 2 + (i - (columns[k].length - 1) / 2) * (CELL[1] + 3);
-    const hue = value => `var(${value > 0 ? "--high" : value < 0 ? "--low" : "--quiet"})`, two = value => Math.abs(+value) >= 99.5 ? (+value).toPrecision(2) : (+value).toFixed(2).replace("-", "−");
+    const hue = value => `var(${value > 0 ? "--high" : value < 0 ? "--low" : "--quiet"})`, two = value => written(value, "short", 6);
     const wire = (k, j, i, slope) => {
       const [x1, y1, x2, y2] = [x(k) + CELL[0], y(k, j) + CELL[1] / 2, x(k + 1), y(k + 1, i) + CELL[1] / 2], size = Math.sqrt(Math.abs(slope));
       return `<path d="M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}" stroke="${hue(slope)}" stroke-width="${Math.min(6, .5 + 4 * size).toFixed(2)}" opacity="${Math.min(.9, .2 + size).toFixed(2)}"/>`;

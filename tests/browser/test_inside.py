@@ -88,7 +88,7 @@ def test_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(p
         model.layers[0].neurons[0].w[0].data = weight
         film.frame(1.0)
         wanted.append(hinge(model(POINTS[7].tolist()), int(SIDES[7])).data)
-    page.open(film.page().html)
+    page.open(film.page().html, fragment="frame=0")
     click(page, ".mark[data-n]", 7)
     page.wait(READY)
     wait_for(page, wanted[0])
@@ -99,7 +99,7 @@ def test_frame_with_a_weight_that_is_nan_shows_it_and_the_others_their_numbers(p
 
 
 def test_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_it(page, trained):
-    page.open(trained[0].page().html, width=390, height=800, dark=True)
+    page.open(trained[0].page().html, width=390, height=800, dark=True, fragment="frame=0")
     page.run("document.querySelector('#point').focus()")
     page.press("3", "Enter")
     page.wait(READY)
@@ -117,7 +117,7 @@ def test_point_is_chosen_by_its_number_without_a_mouse_and_everybody_can_use_it(
 
 def test_neuron_opens_its_own_graph_by_key_too(page, trained):
     film, model, weights = trained
-    page.open(film.page().html)
+    page.open(film.page().html, fragment="frame=0")
     click(page, ".network .unit", 2)
     page.wait(READY)
     assert "Layer 1, neuron 3, at point 1" in page.text("#inside")
@@ -204,21 +204,21 @@ const points = lines.flatMap(line => {
   const long = line.getTotalLength();
   return Array.from({length: 201}, (_, k) => line.getPointAtLength(long * k / 200));
 });
-return [...inner.querySelectorAll('.pill rect')].map(rect => {
-  const middle = (at, size) => +rect.getAttribute(at) + rect.getAttribute(size) / 2;
-  return Math.min(...points.map(at => Math.hypot(at.x - middle('x', 'width'), at.y - middle('y', 'height'))));
+return [...inner.querySelectorAll('.pill text')].map(text => {
+  const {x, y, width, height} = text.getBBox(), off = (at, from, size) => Math.max(from - at, at - from - size, 0);
+  return Math.min(...points.map(at => Math.hypot(off(at.x, x, width), off(at.y, y, height))));
 });
 """
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
-def test_pills_lie_on_their_lines_in_a_graph_that_opens_in_any_window(page, trained, size):
+def test_labels_stand_beside_their_lines_in_a_graph_that_opens_in_any_window(page, trained, size):
     page.open(trained[0].page().html, *size)
     click(page, ".mark[data-n]", 3)
-    page.wait(f"{INNER}?.querySelectorAll('.pill rect').length")
+    page.wait(f"{INNER}?.querySelectorAll('.pill text').length")
     apart = page.run(APART)
     assert apart
-    assert max(apart) < 11, "half of the height of a pill: its line runs under it"
+    assert max(apart) < 8
 
 
 # ------------------------------------------------------------------------------------------------ on the network
@@ -254,7 +254,7 @@ def weight_gradients(model, weights, n):
 
 def test_lines_show_what_a_step_changes(page, trained):
     film, model, weights = trained
-    page.open(film.page().html, reduced_motion=True)
+    page.open(film.page().html, reduced_motion=True, fragment="frame=0")
     choose_lines(page, "changes")
     page.wait("document.querySelector('#largest').textContent")
     on_lines = {w for layer in model.layers for neuron in layer.neurons for w in neuron.w}

@@ -90,7 +90,6 @@ def test_player_opens_at_its_end_and_the_first_button_and_step_forward_show_the_
         assert len({*panels}) > end // 2  # each press has something new to say
 
 
-@pytest.mark.xfail(reason="the player's step forward does nothing at the last step yet", strict=True)
 def test_step_forward_at_the_last_step_begins_again_as_lesson_3_says(page):
     assert "At the last step, *step forward* begins again." in text(3)
     page.open(shown(3)[0], reduced_motion=True)

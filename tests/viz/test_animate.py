@@ -36,7 +36,7 @@ def test_gradient_of_several_uses_grows_and_is_bold_when_it_is_whole():
     of_a = [
         (text, "whole" in classes) for classes, text in texts(picture) if "grad" in classes and "unknown" not in classes
     ][:2]
-    assert of_a == [("2.0000", False), ("8.0000", True)]
+    assert of_a == [("2.00", False), ("8.00", True)]
 
 
 def test_every_class_that_moves_has_its_keyframes_and_at_rest_the_last_step_is_seen():
@@ -85,3 +85,16 @@ def test_picture_is_as_wide_as_asked_and_no_wider_than_its_graph():
     small = viz.animate(Value(2.0) * 3, width=2000).svg
     assert float(ET.fromstring(small).get("width")) < 500
     assert "translateX" not in small
+
+
+def test_picture_in_a_readme_has_type_that_can_be_read():
+    """At the 838 pixels that GitHub gives it, no type is below 12 pixels, and no line has a number that says 1."""
+    picture = viz.animate(neuron()).svg
+    assert float(ET.fromstring(picture).get("width")) <= 838 * 13 / 12
+    assert "\u00d7 1.00" not in [text for classes, text in texts(viz.animate(neuron())) if "factor" in classes]
+    assert [text for classes, text in texts(viz.animate(neuron())) if "factor" in classes] == [
+        "\u00d7 \u22123.00",
+        "\u00d7 2.00",
+        "\u00d7 0.50",
+        "\u00d7 0.22",
+    ]

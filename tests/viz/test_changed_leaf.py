@@ -87,12 +87,12 @@ def test_steps_of_descent_are_the_engine_s(page):
 
 
 def test_step_of_descent_is_taken_from_the_panel_that_tells_of_it_and_taken_back(page):
-    page.open(player(readme(), names={}).html).click("#why .step")
+    page.open(player(readme(), names={}).html).click("#rest .step")
     after = re.search(r"out after it: (\S+), now (\S+)", page.text("#why"))
     assert f"data {after[2]}" in page.spoken("out")
     assert after[2] != "0.7064"
-    assert page.get("document.activeElement.matches('#why .step')"), "the next step is one key away"
-    page.click("#why .undo")
+    assert page.get("document.activeElement.matches('#rest .step')"), "the next step is one key away"
+    page.click("#rest .undo")
     assert "data 0.7064" in page.spoken("out")
 
 

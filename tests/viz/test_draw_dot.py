@@ -16,6 +16,7 @@ from test_shown import HOSTILE
 from micrograd.engine import Value
 from micrograd.tensor import Tensor
 from micrograd.viz import draw_dot, trace
+from micrograd.viz.playing.views import OPEN
 
 needs_dot = pytest.mark.skipif(not shutil.which("dot"), reason="no dot")
 
@@ -82,6 +83,18 @@ def test_chain_of_any_length_is_walked():
         x = x + 1.0
     assert len(trace(x)[0]) == 10_001
     assert draw_dot(x, max_nodes=None).source.count('shape="oval"') == 5000
+
+
+@pytest.mark.parametrize(("adds", "folded"), [(19, False), (20, True), (200, True)])
+def test_graph_that_the_player_would_fold_is_folded(adds, folded):
+    x = total = Value(1.0)
+    for _ in range(adds):
+        total = total + x * 2
+    count = len(trace(total)[0])
+    drawing = draw_dot(total)
+    assert (count > OPEN) == folded
+    assert ("max_nodes=None" in drawing.graph_attr.get("label", "")) == folded
+    assert len(drawing.graph.boxes) <= OPEN
 
 
 def test_graph_of_65000_nodes_is_folded_and_says_so():

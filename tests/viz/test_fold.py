@@ -113,6 +113,36 @@ def test_deepest_modules_that_fit_are_drawn_each_as_one_box_for_fifty_samples(li
     assert folded(root, limit)[2].startswith("by module")
 
 
+@pytest.mark.parametrize(
+    "points",
+    [
+        [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)],
+        [(0.0, 0.0)] * 4,
+        [(0.5, 0.25)] * 2 + [(0.25, 0.5)] * 2,
+    ],
+    ids=["XOR", "one point four times", "one point, and turned"],
+)
+@pytest.mark.parametrize("kind", [tuple, list, lambda point: [*map(Value, point)]], ids=["tuples", "lists", "Values"])
+def test_every_call_of_a_module_counts_whatever_it_was_called_on(points, kind):
+    net = net_of_six()
+    root = sum(out**2 for point in points for out in net(kind(point)))
+    for limit in (4, 8, 12):
+        assert {times for _, times in named(root, limit)} == {4}
+
+
+def test_results_of_one_call_are_one_call():
+    class Two(Module):
+        def __init__(self):
+            self.cell = cell()
+
+        def __call__(self, x):
+            return self.cell([x]) + 1, x * 2
+
+    two, x = Two(), Value(2.0)
+    root = sum(a * b for a, b in (two(x) for _ in range(3)))
+    assert ("Two", 3) in [(name.split()[0].split("(")[0].split("\n")[0], times) for name, times in named(root, 8)]
+
+
 def test_weights_belong_to_their_module_even_if_a_penalty_uses_them_and_inputs_do_not():
     net, x = net_of_six(), [Value(1.0, label="x1"), Value(2.0, label="x2")]
     nodes, groups, _ = folded(net(x)[0], 4)

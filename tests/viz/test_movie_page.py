@@ -23,7 +23,7 @@ def film():
 
 @pytest.fixture
 def movie(page, film):
-    return page.open(film.page().html, calm=False)
+    return page.open(film.page().html, "frame=0", calm=False)
 
 
 def now(page):
@@ -65,7 +65,9 @@ def test_keys_buttons_and_links_lead_to_a_frame_and_stop_the_playing(movie, act,
     assert (now(movie), movie.get(PLAYING)) == (wanted, False)
 
 
-@pytest.mark.parametrize(("place", "frame"), [("frame=5", 5), ("frame=999", FRAMES - 1), ("frame=x", 0), ("", 0)])
+@pytest.mark.parametrize(
+    ("place", "frame"), [("frame=5", 5), ("frame=999", FRAMES - 1), ("frame=x", FRAMES - 1), ("", FRAMES - 1)]
+)
 def test_link_leads_to_a_frame(page, film, place, frame):
     assert now(page.open(film.page().html, place)) == frame
 
@@ -106,7 +108,7 @@ def test_movie_takes_a_tenth_of_a_second_a_frame_six_of_them_where_less_motion_w
 # ------------------------------------------------------------------------------------------------ the network
 @pytest.fixture
 def network(page):
-    return page.open(filmed_network().page().html)
+    return page.open(filmed_network().page().html, "frame=0")
 
 
 def test_weights_and_answers_move_with_the_frame(network):

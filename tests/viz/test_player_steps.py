@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from drawn_graphs import arrays, attended, crowd, embedded, network, neuron, paths, square
 
-from micrograd import Tensor, Value
+from micrograd import Tensor, Value, functional
 from micrograd.nn import MLP
 from micrograd.viz import player
+from micrograd.viz.values import short, thickness
 
 GRAPHS = {"neuron": neuron, "paths": paths, "network": network, "arrays": arrays}
 SHOWN = (  # all that one sees: the phase, the cards, the pills, the panels
@@ -43,7 +44,7 @@ def test_page_opens_computed_with_its_gradients(page, passed):
     assert (page.step, page.text("#phase")) == (12, "Done")
     assert page.spoken("o") == "o, data 0.8813, gradient 1.0000"
     assert page.spoken("x1") == "x1, data 2.0000, gradient −0.6702"
-    assert "x1 moves o most: by about −0.67 for each 1, so by −0.0067 for 0.01." in page.text("#why")
+    assert "o follows x1 most: by about −0.67 for each 1, so by −0.0067 for 0.01." in page.text("#why")
     page.click("#play")
     assert page.text("#phase") == "Ready"
 
@@ -60,6 +61,19 @@ def test_opening_lets_the_gradients_come_in_once_from_the_result_to_the_leaves(p
     assert page.count(MOVING) == 0
     page.run("resize()")
     assert page.count(MOVING) == 0
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_step_forward_at_the_last_step_begins_again(page, name):
+    page.open(player(GRAPHS[name](), names={}).html)
+    last = page.step
+    page.click("#next")
+    assert (page.step, page.text("#phase")) == (0, "Ready")
+    page.press("End", "ArrowRight")
+    assert page.step == 0
+    page.press("End", "End")
+    page.click("#last")
+    assert page.step == last
 
 
 def test_values_appear_forward_and_gradients_backward(page):
@@ -116,6 +130,13 @@ def act(page, *acts):
             (page.choose if what == "on" else page.focus)(name)
         else:
             page.press(one)
+
+
+def test_rule_is_told_as_one_learns_it_and_the_one_that_ran_stands_behind_it(page):
+    page.open(player(neuron(), names={}).html, "step=7")
+    assert "1 − o**2 = 0.2234" in page.text("#why")
+    assert page.texts("#ran code") == ["n.grad += g * (1 - o**2)", "g = o.grad", "n.grad += g * sech(n) * sech(n)"]
+    assert page.text("#ran summary") == "as computed"
 
 
 def linear():
@@ -217,7 +238,7 @@ def test_play_ends_at_the_last_step_sooner_at_four_times_the_speed(page):
 
 def test_cell_of_a_weight_leads_to_its_gradient_and_why_in_one_click(page, folded):
     page.open(folded)
-    assert "w[9] of LinearNeuron(16) moves loss most: by about −1.75 for each 1" in page.text("#why")
+    assert "loss follows w[9] of LinearNeuron(16) most: by about −1.75 for each 1" in page.text("#why")
     page.run("pressed(all('.card').find(e => e.textContent.includes('Layer #3')).querySelectorAll('.cell')[3])")
     assert page.text("#why h2").startswith("Why is w[3].grad ")
     assert page.get("query('.chosen').getAttribute('aria-label')").startswith("w[3], data ")
@@ -300,9 +321,46 @@ def test_lines_of_folded_boxes_have_width_and_hue_and_follow_a_change(page, view
     wanted = looks(2.5)
     flows = [look for look, _ in wanted if "flows" in look]
     assert len(flows) >= least
-    assert all(look.endswith(("above", "below")) for look in flows)
+    assert all(look.endswith(("above", "below", "mixed")) for look in flows)
     assert looks(0.5) != wanted
     assert page.focus("x").press(*"2.5", "Enter").get(LOOKS) == wanted
+
+
+STRANDS = """all(".wire").map(wire => {
+    const drawn = e => e.style.display !== "none" && /px/.test(e.style.strokeWidth);
+    const widths = wire.querySelectorAll("path").filter(drawn).map(e => parseFloat(e.style.strokeWidth));
+    return [wire.getAttribute("class"), wire.querySelector("title").textContent, ...widths];
+})"""
+
+
+def classifier():
+    """The loss of cross-entropy: the gradient of its scores always sums to 0, but for rounding."""
+    rng = np.random.default_rng(0)
+    x = Tensor(rng.normal(size=(6, 2)), label="x")
+    w1, w2 = (Tensor(rng.normal(size=size), requires_grad=True) for size in ((2, 8), (8, 3)))
+    w1.label, w2.label = "w1", "w2"
+    h = (x @ w1).relu()
+    scores = h @ w2
+    h.label, scores.label = "h", "scores"
+    return functional.cross_entropy(scores, [0, 1, 2, 0, 1, 2]), w1, w2
+
+
+def test_line_of_an_array_has_a_strand_for_each_sign_as_wide_as_its_numbers(page):
+    loss, w1, w2 = classifier()
+    loss.backward(retain_graph=True)
+    page.open(player(loss, names={}).html)
+    found = {title: (look, *widths) for look, title, *widths in page.get(STRANDS)}
+    for node, line in ((w2, "w2 → scores"), (w1, "w1 → ")):
+        (shown,) = [found[title] for title in found if title.startswith(line)]
+        signs = [float((part**2).sum() ** 0.5) for part in (node.grad[node.grad > 0], node.grad[node.grad < 0])]
+        assert shown == ("wire flows mixed", *[pytest.approx(thickness(size), abs=0.06) for size in signs])
+
+
+def test_line_of_an_array_of_one_sign_has_its_colour_whatever_was_rounded(page):
+    for sign, look in ((1, "above"), (-1, "below")):
+        x = Tensor(np.array([1.0, -1e-17, 3.0]) * sign, requires_grad=True, label="x")
+        page.open(player((x**2).sum(), names={}).html)
+        assert [shown for shown, title, *_ in page.get(STRANDS) if title.startswith("x → ")] == [f"wire flows {look}"]
 
 
 def test_line_has_its_local_derivative_and_one_into_a_folded_box_that_of_one_end_by_the_other(page):
@@ -311,8 +369,42 @@ def test_line_has_its_local_derivative_and_one_into_a_folded_box_that_of_one_end
     random.seed(1)
     out = MLP(2, [2, 1], activation="tanh")([Value(0.5, label="a"), Value(-1.0, label="b")])
     page.open(player(out, names={}, max_nodes=5).html).run(TAB, "neurons")
-    assert [pill for pill in page.texts(".pill") if re.fullmatch(r"× −?\d+\.\d+", pill) is None] == []
+    factors = page.texts(".pill")
+    assert [factor for factor in factors if factor and re.fullmatch(r"× −?\d+\.\d+", factor) is None] == []
+    assert "× 1.00" not in factors
     assert page.count(".wire.flows") == page.count(".pill") == 6
+
+
+@pytest.mark.parametrize("name", ["neuron", "paths"])
+def test_line_has_no_number_where_it_multiplies_by_one(page, name):
+    page.open(player(GRAPHS[name](), names={}).html)
+    locals_ = [
+        wire["local"] for scene in embedded(player(GRAPHS[name](), names={}).html)["scenes"] for wire in scene["wires"]
+    ]
+    shown = page.texts(".pill")
+    assert [bool(text) for text in shown] == [short(local) != "1.00" for local in locals_]
+    assert shown.count("") == locals_.count(1.0) > 0
+    assert page.count(".pill rect") == 0  # a box is for what travels
+
+
+def test_paths_of_a_chosen_card_keep_the_sign_and_the_size_of_their_lines(page):
+    page.open(player(paths(), names={}).html)
+    before = {line: (look, widths) for look, line, *widths in page.get(STRANDS)}
+    page.choose("s")
+    after = {line: (look, widths) for look, line, *widths in page.get(STRANDS)}
+    assert after["s → L"] == (f"{before['s → L'][0]} path", before["s → L"][1])
+    assert after["a → p"] == (f"{before['a → p'][0]} off", before["a → p"][1])
+    page.choose("s")
+    assert page.count(".off") == 0
+
+
+def test_mouse_on_a_card_shows_its_paths_and_on_a_line_its_product(page):
+    page.open(player(paths(), names={}).html)
+    over = "({}).dispatchEvent(new PointerEvent('pointerover', {{bubbles: true, pointerType: 'mouse'}}))"
+    page.run(over.format("cardOf('p')"))
+    assert page.count(".wire:not(.off)") == 1
+    page.run(over.format("query('.wire .hit')"))
+    assert (page.count(".off"), page.texts("#hint text")) == (0, ["6.00 × 1.00", "= 6.00"])
 
 
 # ------------------------------------------------------------------------------------------------ guess first
@@ -332,7 +424,7 @@ def test_gradient_is_asked_before_it_is_shown(page):
     page.press("ArrowRight")
     assert page.get("document.activeElement.matches('#why input')"), "a guess is typed at once"
     assert page.text("#why h2").startswith("Guess first: what goes back through")
-    assert page.texts(".asked, .pill.backward") == ["?", "?"]
+    assert page.texts(".asked, .pill.backward") == ["?", "?"], "of the card and of the line"
     assert "gradient not yet" in page.spoken("n")
     assert page.text("#live") == "Backward 1 of 5. Guess the gradient of n."
     page.press("0", ".", "2", "2", "Enter")

@@ -8,6 +8,7 @@ from micrograd import Tensor, Value, concatenate, einsum
 from micrograd.engine.rows import Row
 from micrograd.scalars import ops
 from micrograd.viz.playing.recompute import tree
+from micrograd.viz.playing.textbook import TEXTBOOK
 from micrograd.viz.recorder import Term
 from micrograd.viz.rule_text import formula, rule_texts
 
@@ -33,6 +34,26 @@ def test_text_of_a_rule_computes_the_derivative(op):
         for text, part in zip(texts(node), wanted, strict=True):
             assert computed(text.local, node) == pytest.approx(part, rel=1e-3, abs=1e-3)  # it shows four digits
             assert computed(text.part, node) == pytest.approx(part, rel=1e-3, abs=1e-3)
+
+
+LEARNT = [op for op in OPS if op.call(*[Value(x) for x in op.points(1)[0]])._op in TEXTBOOK and ":zero" not in op.name]
+
+
+@pytest.mark.parametrize("op", LEARNT, ids=str)
+def test_textbook_says_the_derivative_that_the_rule_computes(op):
+    for point in op.points(50):
+        node = op.call(*[Value(x) for x in point])
+        wanted = dict(node._row.send(node, 1.0))
+        for operand, text in zip(node._prev, TEXTBOOK[node._op].split("; "), strict=True):
+            if operand in wanted:  # a constant gets nothing
+                assert computed(text, node) == pytest.approx(wanted[operand], rel=1e-9, abs=1e-12)
+
+
+def test_textbook_has_only_ops_that_exist_and_no_form_that_the_rule_has_too():
+    nodes = {node._op: node for op in LEARNT for node in [op.call(*[Value(x) for x in op.points(1)[0]])]}
+    assert nodes.keys() == TEXTBOOK.keys()
+    for op, node in nodes.items():
+        assert TEXTBOOK[op].split("; ") != [text.local for text in texts(node)]
 
 
 @pytest.mark.parametrize("name", sorted(ops.TABLE))

@@ -29,6 +29,7 @@ class Face:
     times: int = 1
     uses: int = 0  # how many dots stand before its gradient: one for each use that sends it a part
     tip: str = ""
+    small: bool = False  # its numbers stand beside its name, without words
 
     @property
     def head(self) -> float:
@@ -111,6 +112,10 @@ def number_width(text: str, uses: int) -> float:
 def size(face: Face, down: bool = False) -> tuple[float, float, float]:
     """(width, height, width of the badge or 0) of a card; with `down`, the badge is on its upper edge."""
     badge = max(BADGE, text_width(face.sign, 13, bold=True) + 16) if face.sign else 0.0
+    if face.small:
+        name = (text_width(face.title, 14.5, bold=True) + 10) * face.named
+        first, *more = [wide - KEY for _, _, wide in face.rows]
+        return _corner(badge, down)[0] + max([name + first, *more]) + PAD, 26.0 + 16 * len(more), badge
     if face.alone:
         return max(84.0, face.rows[0][2] - KEY + 2 * PAD), 34.0, badge
     left, top = _corner(badge, down)
@@ -129,6 +134,11 @@ def _corner(badge: float, down: bool) -> tuple[float, float]:
 def pieces(face: Face, badge: float, down: bool = False) -> list[Piece]:
     """What is on a card whose badge is this wide. Body and badge are not listed: every card has the same."""
     found = [Piece("bar", 0, 9)] if face.kind in ("parameter", "input") else []
+    if face.small:
+        left = _corner(badge, down)[0]
+        found += [Piece("title", left, 18, face.title)] * face.named
+        found += [Piece(key, -PAD, 18.0 + 16 * k, text) for k, (key, text, _) in enumerate(face.rows)]
+        return [*found, Piece("uses", left + 4, 30)]
     if face.alone:
         return [*found, Piece("data", -PAD, 22, face.rows[0][1])]
     left, top = _corner(badge, down)

@@ -16,7 +16,7 @@ from .data import Picture, describe, roots_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
-MAX_NODES = 500  # more are unreadable in one picture, and `dot` begins to take seconds
+MAX_NODES = 60  # more are unreadable in one picture; the player opens folded above this, too
 _RANKDIRS = ("LR", "TB")
 _GRAPHVIZ_S = ("renderer", "formatter", "neato_no_op")  # settings that only Graphviz knows
 
@@ -40,7 +40,8 @@ def draw_dot(
         format: default format of `render` and `pipe`. Formats other than "svg" need the `dot` program of Graphviz.
         rankdir: "LR" (left to right) or "TB" (top to bottom).
         max_nodes: a larger graph is folded, by module, then by structure, to at most `max_nodes` boxes (and never more
-            than 150). A line below the drawing says what was folded. None draws every node.
+            than 150). By default, a graph of more than 60 nodes is folded, as in the player. A line below the drawing
+            says what was folded. None draws every node.
         names: the variables that give names, such as `globals()`, by default those of the caller.
 
     Returns:

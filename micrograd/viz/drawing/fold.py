@@ -69,20 +69,21 @@ def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], roo
 
 
 # ------------------------------------------------------------------------------------------------ 1. modules
-Call = tuple[tuple[Any, ...], frozenset[int]]
+Call = tuple[tuple[Any, ...], frozenset[int], int]
 
 
 def calls_of(graph: Walk) -> list[Call | None]:
-    """For each node, the module call that made it: (modules, outermost first; ids of the inputs), or None.
+    """For each node, the module call that made it: (modules, outermost first; ids of the inputs; its number), or None.
 
     Only the results of a call are marked, as `_made_by`; the nodes between them and the call's inputs belong to it too,
     and so do its weights.
     """
     calls: list[Call | None] = [None] * len(graph.nodes)
+    number: dict[int, int] = {}
     for i in reversed(range(len(graph.nodes))):  # results before operands
         mark = getattr(graph.nodes[i], "_made_by", None)
         if mark:
-            calls[i] = (mark[:-1], frozenset(map(id, mark[-1])))
+            calls[i] = (mark[:-1], frozenset(map(id, mark[-1])), number.setdefault(id(mark), len(number)))
         if call := calls[i]:
             for j in graph.operands[i]:
                 if calls[j] is None and id(graph.nodes[j]) not in call[1]:
@@ -94,19 +95,19 @@ def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Gr
     """One group per module at this nesting level, and each node's group (-1: none)."""
     found: dict[tuple[int, ...], int] = {}
     groups: list[Group] = []
-    seen: list[dict[tuple[int, ...], set[frozenset[int]]]] = []
+    seen: list[dict[tuple[int, ...], set[int]]] = []
     home = [-1] * len(graph.nodes)
     for i, call in enumerate(calls):
         if call is None:
             continue
-        modules, inputs = call
+        modules, _, number = call
         key = tuple([id(module) for module in modules])
         g = found.setdefault(key[:level], len(groups))
         if g == len(groups):
             groups.append(Group([], "module", _title(modules[:level][-1])))
             seen.append({})
         groups[g].members.append(i)
-        seen[g].setdefault(key, set()).add(inputs)
+        seen[g].setdefault(key, set()).add(number)
         home[i] = g
     for group, counts in zip(groups, seen, strict=True):
         group.times = min(map(len, counts.values()))  # the least-called part tells how often the module was called

@@ -6,15 +6,16 @@ known about it. Text widths are estimated, on the wide side, since no font can b
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from math import ceil, hypot
 from typing import Any
 
 from ..page import sheet
 from ..text import clean, pretty, shorten, text_width
 from ..text import coordinate as _n
-from ..values import hue
+from ..values import WIDTHS, hue, thickness
 from .alt_text import alt_text, summary
 from .card import BADGE, DOT, Arranged, Face, Piece, Place, arrange, face, pieces, turned
 from .data import NO_GRADIENT, Box, Edge, Picture
@@ -157,22 +158,57 @@ def wire(
     look: str = "",
     back: bool = False,
     width: float = 0.0,
+    other: float = 0.0,
     *,
     faint: bool = False,
     down: bool = False,
     tip: str = "",
 ) -> str:
-    """A line with its arrowhead, which is at the other end of what flows `back`; `tip` is a tooltip."""
+    """A line with its arrowhead, which is at the other end of what flows `back`; `tip` is a tooltip.
+
+    With another width it has two strands, which lie side by side: the first of what is positive.
+    """
     if len(route) < 2:
         (x, y), bend = turned(*route[0], down), 24
         path = f"M{_n(x)} {_n(y - 7)}C{_n(x + 28)} {_n(y - bend)} {_n(x + 28)} {_n(y + bend)} {_n(x)} {_n(y + 7)}"
     else:
         route = route[::-1] if back else route
         path = curve(route, 0.0 if faint else ARROW - 1, down)
-    thick = f' style="stroke-width:{width:.2g}"' if width else ""
     said = f"<title>{escape(tip)}</title>" if tip else ""
     head = "" if faint or len(route) < 2 else arrowhead(route, down)
-    return f'<g class="{f"wire {look}".strip()}"><path class="line" d="{path}"{thick}>{said}</path>{head}</g>'
+    strands = _strand(path, "line", width, turned(*_aside(route, other), down), said)
+    strands += _strand(path, "line other", other, turned(*_aside(route, -width), down)) if other else ""
+    return f'<g class="{f"wire {look}".strip()}">{strands}{head}</g>'
+
+
+def _strand(path: str, look: str, width: float, aside: Point, said: str = "") -> str:
+    thick = f' style="stroke-width:{width:.2g}"' if width else ""
+    moved = f' transform="translate({_n(aside[0])} {_n(aside[1])})"' if aside != (0, 0) else ""
+    return f'<path class="{look}" d="{path}"{thick}{moved}>{said}</path>'
+
+
+def _aside(route: list[Point], width: float) -> Point:
+    """How far a strand is moved to make room for another of this width, up and across; keep in sync with player.js."""
+    steep = (route[-1][1] > route[0][1]) - (route[-1][1] < route[0][1])
+    return steep * width / 2, -width / 2
+
+
+def flowing(over: float, under: float = 0.0) -> tuple[str, float, float]:
+    """The look of a line that carried gradients back, and the widths of its strands, for each sign that it carries.
+
+    Args:
+        over: the length of the positive numbers that it carried; a single number goes here with its sign.
+        under: the length of the negative ones.
+
+    >>> flowing(-1.0)[0], flowing(3.0, 3.0)[0], flowing(3.0, 1e-17)[0], flowing(0.0)
+    ('flows below', 'flows mixed', 'flows above', ('dead', 0.0, 0.0))
+    """
+    if not over and not under:
+        return "dead", 0.0, 0.0
+    if min(over, under) > WIDTHS["seen"] * max(over, under):
+        return "flows mixed", thickness(over), thickness(under)
+    main = over if over != over or abs(over) >= under else -under
+    return f"flows {hue(main) or 'odd'}", thickness(main), 0.0
 
 
 def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
@@ -184,6 +220,15 @@ def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
         handles = [] if x0 == x1 or y0 == y1 else [(middle, y0), (middle, y1)]
         path.append(("C" if handles else "L") + _path(*handles, (x1, y1), down=down))
     return "".join(path)
+
+
+def along(route: Sequence[Point]) -> Iterator[Point]:
+    """Points of the path of a route, some 6 pixels apart."""
+    for (x0, y0), (x1, y1) in pairwise(route):
+        many = ceil(hypot(x1 - x0, y1 - y0) / 6)
+        for t in (k / many for k in range(many + 1)):
+            across, down = (t, t) if y0 == y1 else (1.5 * t * (1 - t) + t**3, 3 * t**2 - 2 * t**3)
+            yield x0 + (x1 - x0) * across, y0 + (y1 - y0) * down
 
 
 def arrowhead(route: list[Point], down: bool = False) -> str:

@@ -20,10 +20,10 @@ from ..drawing.svg import MARGIN, document, words
 from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
-from ..values import hue, thickness, typeset
+from ..values import hue, short, typeset
 from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
-from .placement import PILL, PlacedScene, placed
+from .placement import PILL, PlacedScene, factor, placed
 from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
@@ -73,7 +73,7 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
         )
     story = PlayedGraph(node).story(MAX_NODES)
     scene = story.scenes[0]
-    moving = Timeline(scene, placed(scene, close=width is not None), seconds, width)
+    moving = Timeline(scene, placed(scene, film=True), seconds, width)
     return Animation(moving.svg(), alt_text(still(story)))
 
 
@@ -160,40 +160,43 @@ class Timeline:
                     parts.append(f'<path class="{kind}" pathLength="1" d="{svg.curve(route)}"/>')
         return "".join(parts)
 
-    def looks(self, e: int) -> list[tuple[int, int, str, bool, float]]:
-        """(from, until, look, back, width) of a wire: gradients flow `back`, as wide as they are large."""
+    def looks(self, e: int) -> list[Span]:
+        """(from, until, look, back, widths) of a wire: gradients flow `back`, as wide as they are large."""
         wire = self.scene.wires[e]
         computed, step = self.computed[wire.head], self.passes.get(wire.head, self.steps)
         if wire.part is None:
             step = self.steps
-        sign, size = _sign(wire), wire.flow[0] if wire.flow else wire.part or 0.0
-        look, width = (f"flows {sign}", thickness(size)) if size else ("dead", 0.0)
+        look, *widths = _flow(wire)
         return [
-            (0, computed, "waiting", False, 0.0),
-            (computed, computed + 1, "forward", False, 0.0),
-            (computed + 1, step, "", False, 0.0),
-            (step, step + 1, f"backward {sign}".strip(), True, 0.0),
-            (step + 1, self.steps, look, True, width),
+            (0, computed, "waiting", False, 0.0, 0.0),
+            (computed, computed + 1, "forward", False, 0.0, 0.0),
+            (computed + 1, step, "", False, 0.0, 0.0),
+            (step, step + 1, f"backward {_sign(wire)}".strip(), True, 0.0, 0.0),
+            (step + 1, self.steps, look, True, *widths),
         ]
 
     def pills(self, e: int) -> list[tuple[int, int, str, list[str]]]:
-        """(from, until, look, lines) of the labels of a wire: the value going forward; the gradient, the derivative
-        and their product going back; then the derivative."""
+        """(from, until, look, lines) of the boxes on a wire: the value going forward; the gradient, the derivative and
+        their product going back."""
         wire, found = self.scene.wires[e], []
         tail, step, computed = self.scene.cards[wire.tail], self.passes.get(wire.head), self.computed[wire.head]
         if tail.data is not None or tail.shape:
             found.append((computed, computed + 1, "forward", [tail.shape if tail.data is None else short(tail.data)]))
         if step is not None and isinstance(wire.part, float | int) and wire.local is not None:
-            local, g = f"\u00d7 {short(wire.local)}", self.scene.cards[wire.head].grad
-            found.append((step, step + 1, "backward", [f"{short(g)} {local}", f"= {short(wire.part)}"]))
-            found.append((step + 1, self.steps, "one" if wire.local == 1 else "", [local]))
+            local, g = f"\u00d7 {short(wire.local)}", short(self.scene.cards[wire.head].grad)
+            product = [g, local] if self.drawn.small else [f"{g} {local}"]
+            found.append((step, step + 1, "backward", [*product, f"= {short(wire.part)}"]))
         elif step is not None and wire.part is not None:
             found.append((step, step + 1, "backward", ["+=" if wire.part is True else f"+= {short(wire.part)}"]))
         return found
 
     def _pill(self, e: int) -> str:
-        spot = self.drawn.pills[e]
-        return "" if spot is None else self._shown(self.pills(e), lambda *look: _pill(spot, *look))
+        spot, label, step = self.drawn.pills[e], self.drawn.labels[e], self.passes.get(self.scene.wires[e].head)
+        shown = "" if spot is None else self._shown(self.pills(e), lambda *look: _pill(spot, *look))
+        if label is None or step is None:
+            return shown
+        factors = [(step + 1, self.steps, "factor", factor(self.scene.wires[e]))]
+        return shown + self._shown(factors, lambda look, text: words(label[0], label[1] + 4.5, look, text))
 
     # -------------------------------------------------------------------------------------------- cards
     def _card(self, i: int) -> str:
@@ -205,14 +208,16 @@ class Timeline:
         look, odd = self.clock.faint_until(self.computed.get(i, 0)), self._odd(i)
         gifts = [wire for wire in self.scene.wires if wire.tail == i and self._gives(wire)]
         sent = [self.clock.landing(step, self.steps) for step in sorted(self.passes[wire.head] for wire in gifts)]
-        return svg.card(card.face(gifts), place, look, states, numbers, partial(self._heat, i), sent, odd)
+        return svg.card(
+            card.face(gifts, self.drawn.small), place, look, states, numbers, partial(self._heat, i), sent, odd
+        )
 
     def _numbers(self, spans: Iterable[tuple[int, int, float | None, bool]]) -> list[tuple[str, str]]:
         seen = [(x, whole, self.clock.landing(start, end)) for start, end, x, whole in spans if start < end]
         return [
             (
                 " ".join(filter(None, ["unknown" if x is None else hue(x), "whole" * whole, when])),
-                NO_GRADIENT if x is None else typeset(x),
+                NO_GRADIENT if x is None else typeset(x, "short" if self.drawn.small else "full"),
             )
             for x, whole, when in seen
             if when is not None
@@ -289,17 +294,24 @@ class Timeline:
 
 
 # ------------------------------------------------------------------------------------------------ pieces
+def _flow(wire: Wire) -> tuple[str, float, float]:
+    """The look of a wire by what flows back along it, and the widths of its strands."""
+    return svg.flowing(*(wire.flow or (wire.part or 0.0,)))
+
+
 def _sign(wire: Wire) -> str:
-    """The hue of a wire: the sign of what flows back along it or, of an array, of its sum."""
-    x = wire.flow[1] if wire.flow else wire.part or 0.0
-    return hue(x) if x == x else "odd"
+    """The hue of a wire while gradients travel along it: "mixed" if they have both signs, "" if they are 0."""
+    return _flow(wire)[0][len("flows ") :]
 
 
 def _pill(spot: Point, look: str, lines: list[str]) -> str:
     width, height = max(PILL[0] - 12, 7.4 * max(map(len, lines)) + 14), 16 * len(lines) + 6
     x, y = spot
     rect = f'<rect x="{_n(x - width / 2)}" y="{_n(y - height / 2)}" width="{_n(width)}" height="{height}" rx="8"/>'
-    texts = [words(x, y - height / 2 + 15 + 16 * k, "second" if k else "first", text) for k, text in enumerate(lines)]
+    texts = [
+        words(x, y - height / 2 + 15 + 16 * k, "second" if k + 1 == len(lines) > 1 else "first", text)
+        for k, text in enumerate(lines)
+    ]
     return f'<g class="{f"pill {look}".strip()}">{rect}{"".join(texts)}</g>'
 
 
@@ -319,13 +331,3 @@ def _shade(letter: str) -> tuple[str, float]:
     if not "A" <= letter <= "S":
         return "nan", 0.3
     return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)
-
-
-def short(x: float) -> str:
-    """A number for a pill: two decimals, or an exponent where these would be useless.
-
-    >>> [short(x) for x in (-0.5, 0.0, 0.001, 123456.0)]
-    ['−0.50', '0.00', '1.0e−03', '1.2e+05']
-    """
-    usual = x == 0 or x - x != 0 or 0.01 <= abs(x) < 10_000
-    return (f"{x + 0.0:.2f}" if usual else f"{x:.1e}").replace("-", "\u2212")

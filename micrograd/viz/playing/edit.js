@@ -100,17 +100,17 @@ function showSlopes(state) {
     slope.point.setAttribute("d", `M${x} ${y}h0`);
   }
 }
-function measure() {  // how much flows through a line that carries arrays: the length of what it sends
+const massesOf = parts => [x => !(x <= 0), x => x < 0].map(kept => Math.hypot(...parts.filter(kept)));  // positive, negative
+function measure() {  // how much flows through a line that carries many numbers: the lengths of its two signs
   for (const wire of engine ? scene.wires : []) {
     const uses = wire.uses.filter(([i]) => engine.grads[i] !== undefined);
     if (uses.length) {  // in or out of a folded box
       const parts = uses.map(use => engine.sent(...use) ?? 0);
-      [wire.norm, wire.sum] = parts.every(part => typeof part === "number") ? [Math.hypot(...parts), parts.reduce((a, b) => a + b, 0)] : [];
+      wire.flow = parts.every(part => typeof part === "number") ? massesOf(parts) : undefined;
     }
     if (wire.part !== true || !wire.use || engine.grads[wire.use[0]] === undefined) continue;
     const sent = engine.sent(...wire.use);
-    wire.norm = isArray(sent) ? Math.hypot(...sent) : Math.abs(sent);
-    wire.sum = engine.number(sent);
+    wire.flow = massesOf(isArray(sent) ? sent : [sent]);
   }
 }
 function reheat(heat, map) {
@@ -260,9 +260,10 @@ function restart(leaves) {  // from the story's leaves, or from those of the sur
   show();
 }
 $("reset").addEventListener("click", () => restart(story.leaves));
-$("why").addEventListener("click", ({target}) => {  // the panel is written again: the focus stays
-  if (target.matches(".shake")) shake(chosen); else if (target.matches(".step")) descend(); else if (target.matches(".undo")) restart(story.leaves); else return;
-  $("why").querySelector(".step")?.focus();
+$("panels").addEventListener("click", ({target}) => {  // the panel is written again: the focus stays
+  const rest = resting();
+  if (target.matches(".shake")) shake(chosen); else if (target.matches(".step")) descend(); else if (target.matches(".undo")) restart(story.leaves); else if (target.matches(".whole")) { opened = true; show(); } else return;
+  (rest && resting() ? $("rest") : $("why")).querySelector(".step")?.focus();
 });
 
 // ---- a leaf under the pointer, and its keyboard

@@ -27,8 +27,8 @@ function tell(now, state, card, paths, pending) {
   if (!held?.moved) wrap([$("panels")]);  // it measures, which takes half of a frame
   $("ran").innerHTML = ran;
   $("flow").hidden = !state.done.size;
-  $("flow").innerHTML = `${[-4, -2, 0, 2].map(power => `<span><i style="height:${thickness(10 ** power)}px"></i>${["0.0001", "0.01", "1", "100"][(power + 4) / 2]}</span>`).join("")}
-    <span>size of ∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></span>`;
+  $("flow").innerHTML = `${["0.01", "1", "100"].map(size => `<span><i style="height:${thickness(size)}px"></i>${size}</span>`).join("")}
+    <p>∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? "<p>Two strands: numbers of both signs.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
   return shaken ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.` : `${phase}. ${said}`;
 }
 function wrap(panels) {  // a table that is too wide is stacked
@@ -116,7 +116,7 @@ function soFar(operand, wire, {value, whole, count, counted}, uses) {  // the su
 }
 function tellPart(card, wire, mine, state) {
   const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
-  const symbol = wire.rule === undefined ? "" : fill(story.rules[wire.rule][0], names(card));
+  const symbol = wire.rule === undefined ? "" : fill(learnt(wire), names(card));
   const sum = got ? soFar(operand, wire, got, uses) : "";
   const start = `<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span>`;
   if (wire.local === undefined) {
@@ -130,10 +130,15 @@ function tellPart(card, wire, mine, state) {
     token("local", `${partial(termOf(card), termOf(operand))} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
     `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
-const ruleOf = wire => `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(story.rules[wire.rule][1], names(wire.head))}`)}</code>`;
+const learnt = wire => story.rules[wire.rule][2] ?? story.rules[wire.rule][0];  // the local derivative as one learns it
+function ruleOf(wire, k = 2) {  // as a line of code, as one learns it; with k = 1 the one that ran
+  const [, ran, form] = story.rules[wire.rule], text = k > 1 && form ? `g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}` : ran;
+  return `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(text, names(wire.head))}`)}</code>`;
+}
+const asComputed = wires => wires.some(wire => story.rules[wire.rule][2]) ? `<details><summary>as computed</summary>${wires.map(wire => ruleOf(wire, 1)).join(" ")}</details>` : "";
 function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
-  const rules = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3).map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
-  const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>` : "";
+  const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3), rules = ruled.map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
+  const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>${asComputed(ruled)}` : "";
   return whole && canNudge(card) ? tellBends(card) + said + tellNudge(card) : said;
 }
 function placed(node) {  // its name and, where it is not in this view, the scene that has it
@@ -141,15 +146,15 @@ function placed(node) {  // its name and, where it is not in this view, the scen
   return !card ? "a leaf that has no card here" : `${told(card.name)}${at === scene || at.tab ? "" : ` of ${told(at.title)}`}`;
 }
 function tellBends(card) {  // which leaves move the gradient of this one
-  const [first, second] = bendsOf(card), by = ([node, x]) => `${placed(node)} by about ${number(x, 2)} for each 1`;
+  const [first, second] = bendsOf(card), by = ([node, x]) => `${placed(node)} by about ${number(x, "short")} for each 1`;
   if (!first) return "";
   return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `No small change of a leaf changes ${told(card.name)}.grad.`}</p>`;
 }
 function ranBackward(card, wires, state) {
   const g = isName(card.name) ? `<code>g = ${escaped(card.name)}.grad</code>` : `g, the gradient of <code>${escaped(code(card))}</code>`;
-  const lines = wires.filter(wire => wire.rule !== undefined).map(ruleOf);
+  const ruled = wires.filter(wire => wire.rule !== undefined), lines = ruled.map(wire => ruleOf(wire));
   const said = card.hand_written ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
-    : lines.length ? `<p>The rule that ran: ${lines.slice(0, 8).join(" ")}${lines.length > 8 ? " …" : ""} with ${g}</p>`
+    : lines.length ? `<p>The rule that ran: ${lines.slice(0, 8).join(" ")}${lines.length > 8 ? " …" : ""} with ${g}</p>${asComputed(ruled)}`
     : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => canNudge(operand) && state.grads.get(operand.i)?.whole);
   return `${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
@@ -158,7 +163,7 @@ function tellNudge(card) {
   const {step: by, moved, slope, agrees, at} = nudgeOf(card), shape = engine.leaves[card.node].shape ?? [];
   const index = shape.map((n, k) => Math.floor(at / count(shape.slice(k + 1))) % n), place = index.length ? `${card.name}[${index.join(", ")}]` : card.name;
   const verdict = agrees ? `<span class="good">✓ agrees</span>` : `<span class="bad">✗ differs: a kink, or not finite</span>`;
-  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, 6)}; slope ${number(slope)} ${verdict}</p>`;
+  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, "fine")}; slope ${number(slope)} ${verdict}</p>`;
 }
 function tellEnd() {
   const moves = new Set(story.program?.moves), rate = engine && !story.missing ? loweringRate() ?? +$("rate").value : 0;
@@ -168,13 +173,15 @@ function tellEnd() {
   if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
   const here = strongest(scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined).map(card => [card.node, card.grad]));
   const leaves = here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))), [node, grad] = leaves[0] ?? [];
-  const most = leaves.length > 1 && grad ? `${placed(node)} moves ${told(rootName)} most: by about ${number(grad, 2)} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
+  const most = leaves.length > 1 && grad ? `${told(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
   const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
     : `${attention() ? grids(attention()) : ""}<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.map(text => `<span class="token">${text}</span>`).join(" ")}</p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
   const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
+  const stepped = moves.size && engine && !story.missing ? `<button type="button" class="step">Take a step${Number.isFinite(result()) ? `: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : "";
+  $("rest").innerHTML = `<b>${leaves.length > 1 && grad ? `${told(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : "Every gradient is known"}</b><span>Click a number: why?</span>${stepped}<span>${odd.length ? `<b class="bad">✗ nudged: ${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</b>` : tests.length ? `<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span><button type="button" class="whole">All of it</button>`;
   const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
-    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-4 ? "less than 0.0001" : number(Math.max(...errors))} %` : ""}.`}</p>`;
+    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}</p>`;
   return [why, remarked() + verdict, story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
 const remarked = () => story.remark ? `<p>${escaped(story.remark)}</p>` : "";

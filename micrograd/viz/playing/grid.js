@@ -34,7 +34,7 @@ function readRow(svg, i) {  // arcs from a letter of the word to those that its 
   svg.dataset.row = i;
   svg.firstChild.replaceChildren(...high ? row.map((x, j) => el("path", {d: `M${middle(i)} ${high - 14}Q${(middle(i) + middle(j)) / 2} ${high - 14 - Math.min(36, 8 + 9 * Math.abs(i - j))} ${middle(j)} ${high - 14}`, class: hue(x), style: `stroke-width:${(4 * Math.abs(x) / most).toFixed(1)}`})) : []);
   for (const cell of svg.querySelectorAll(".cell")) cell.classList.toggle("lit", +cell.dataset.row === i);
-  return `${letterOf(rows, i) || `Row ${i + 1}`}: ${row.map((x, j) => `${rows === columns && letterOf(rows, j) || j + 1} ${number(x, 2)}`).join(", ")}`;
+  return `${letterOf(rows, i) || `Row ${i + 1}`}: ${row.map((x, j) => `${rows === columns && letterOf(rows, j) || j + 1} ${number(x, "short")}`).join(", ")}`;
 }
 $("why").addEventListener("pointerover", ({target}) => { if (target.dataset.row && target.closest(".grid")) readRow(target.closest(".grid"), +target.dataset.row); });
 $("why").addEventListener("keydown", event => {

@@ -9,6 +9,8 @@ from itertools import pairwise
 
 from ..drawing.card import Arranged, arrange
 from ..drawing.layout import Point
+from ..values import short
+from .labels import beside
 from .views import Scene, Wire
 
 PILL = (70.0, 38.0)
@@ -20,23 +22,37 @@ CROWDED, MOST_AT_A_CARD = 70, 12  # with more wires in a scene, or into a card, 
 class PlacedScene(Arranged):
     """The coordinates of a scene: `pills` are the centres of the pills of its wires, if any.
 
-    If `crowded`, the pills do not fit all at once, only those of the wires into one card.
+    If `crowded`, the pills do not fit all at once, only those of the wires into one card. In a film, `labels` are the
+    centres of what the wires multiply by, and cards are `small` if all are single numbers.
     """
 
     pills: list[Point | None] = field(default_factory=list)
     crowded: bool = False
+    labels: list[Point | None] = field(default_factory=list)
+    small: bool = False
 
 
-def placed(scene: Scene, close: bool = False) -> PlacedScene:
-    """Lay out a scene; if `close`, with as little room between the columns as pills need."""
+def placed(scene: Scene, film: bool = False) -> PlacedScene:
+    """Lay out a scene; for a film, with small cards and as little room between the columns as pills need."""
+    small = film and all(card.data is not None and not card.heats for card in scene.cards)
     uses: list[list[Wire]] = [[] for _ in scene.cards]
     for wire in scene.wires:
         uses[wire.tail].append(wire)
     crowded = len(scene.wires) > CROWDED
-    faces = [card.face(sent) for card, sent in zip(scene.cards, uses, strict=True)]
+    faces = [card.face(sent, small) for card, sent in zip(scene.cards, uses, strict=True)]
     ends = [(wire.tail, wire.head) for wire in scene.wires]
-    shape = arrange(faces, ends, PILL[0] + (14 if crowded else 28 if close else 34))
-    return PlacedScene(**vars(shape), pills=_pills(scene.wires, shape, crowded), crowded=crowded)
+    shape = arrange(faces, ends, PILL[0] + (0 if small else 14 if crowded else 28 if film else 34))
+    texts = [factor(wire) for wire in scene.wires] if film and not crowded else [""] * len(ends)
+    labels = beside(shape.routes, shape.places, texts)
+    return PlacedScene(
+        **vars(shape), pills=_pills(scene.wires, shape, crowded), crowded=crowded, labels=labels, small=small
+    )
+
+
+def factor(wire: Wire) -> str:
+    """What a wire multiplies by, as its label says it; "" if it is 1."""
+    text = short(1.0 if wire.local is None else wire.local)
+    return f"\u00d7 {text}" * (text != "1.00")
 
 
 def _pills(wires: list[Wire], shape: Arranged, crowded: bool) -> list[Point | None]:

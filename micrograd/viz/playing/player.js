@@ -2,19 +2,7 @@ const $ = id => document.getElementById(id);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // ---- words and numbers
-const number = (x, digits = 4) => {
-  if (x === undefined || x === null) return "–";
-  x = +x;
-  if (Number.isNaN(x)) return "nan";
-  if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
-  x += 0;  // −0 looks like 0
-  const size = Math.abs(x), plain = size === 0 || (size >= 1e-4 && size < 1e6);
-  return (plain ? x.toFixed(digits) : x.toExponential(digits)).replace(/-/g, "−");
-};
-const short = x => {  // for a pill
-  const size = Math.abs(+x);
-  return number(x, !size ? 2 : size < 1e-4 ? 1 : size < .01 ? 4 : size < 1e4 || size >= 1e6 ? 2 : 0);
-};
+const number = (x, format) => written(x, format), short = x => written(x, "short");
 const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a term after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
@@ -61,7 +49,6 @@ function prepare(scene, index) {  // derived data, computed once
     [wire.tail, wire.head] = wire.ends.map(k => scene.cards[k]);
     if (engine && wire.weight !== undefined && !wire.uses.length) wire.uses = engine.products(wire.weight, wire.tail.node);
     wire.i = i;
-    [wire.norm, wire.sum] = wire.flow ?? [];
     wire.route = Array.from({length: wire.route.length / 2}, (_, k) => wire.route.slice(2 * k, 2 * k + 2));
     wire.head.into.push(wire);
     wire.tail.out.push(wire);
@@ -139,12 +126,14 @@ function el(tag, attributes = {}, parent = null, text = null) {
 const MARGIN = 16, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
 
 function draw() {
-  const parts = ["wires", "pulses", "cards", "pills"].map(name => el("g", {id: name}));
+  const parts = ["wires", "pulses", "cards", "pills", "hint"].map(name => el("g", {id: name}));
   $("graph").replaceChildren(...parts);
   $("graph").classList.toggle("tight", !!scene.small);
   for (const wire of scene.wires) drawWire(wire, parts[0], parts[3]);
   for (const card of scene.cards) drawCard(card, parts[2]);
+  pointed = null;
   if (moved()) refresh();
+  survey();
 }
 function curve(route) {
   return route.map(([x, y], k) => {
@@ -154,54 +143,27 @@ function curve(route) {
     return y === y0 || x === x0 ? `L${x} ${y}` : `C${middle} ${y0} ${middle} ${y} ${x} ${y}`;
   }).join("");
 }
-function arrow([x, y], direction) { return `M${x} ${y}l${-8 * direction} -4v8z`; }
+function aim(wire, back, width = 1.7) {  // the line and its head, which points to where it leads, or back; the head of a wide line is larger
+  const key = `${back} ${width.toFixed(1)}`, route = back ? [...wire.route].reverse() : wire.route, [x, y] = route.at(-1), way = x < route.at(-2)[0] ? -1 : 1, long = 6 + width;
+  if (wire.aimed === key) return;
+  wire.aimed = key;
+  const ended = [...route.slice(0, -1), [x - way * (long - 1), y]], path = curve(back ? ended.reverse() : ended);
+  for (const strand of [wire.line, wire.other]) strand.setAttribute("d", path);
+  wire.tip.setAttribute("d", `M${x} ${y}l${-long * way} ${-2.8 - .75 * width}v${5.6 + 1.5 * width}z`);
+}
 function drawWire(wire, wires, pills) {
   const {route} = wire, group = wire.group = el("g", {class: "wire"}, wires);
   if (route.length < 2) {
     const [x, y] = route[0];
     el("path", {d: `M${x} ${y - 7}C${x + 28} ${y - 24} ${x + 28} ${y + 24} ${x} ${y + 7}`}, group);
   } else {
-    const end = route.at(-1), back = end[0] < route.at(-2)[0] ? -1 : 1;
-    wire.line = el("path", {d: curve([...route.slice(0, -1), [end[0] - 7 * back, end[1]]])}, group);
-    wire.tip = el("path", {class: "tip", d: arrow(end, back)}, group);
-    wire.reversed = arrow(route[0], -back);
-    wire.ahead = arrow(end, back);
+    [wire.line, wire.other, wire.tip] = ["line", "other", "tip"].map(name => el("path", {class: name}, group));
+    wire.aimed = "";
+    aim(wire, false);
   }
-  if (wire.weight !== undefined && wire.line) el("path", {class: "hit", d: wire.line.getAttribute("d")}, group);
+  if ((wire.weight ?? wire.local) !== undefined && wire.line) el("path", {class: "hit", d: wire.line.getAttribute("d")}, group);
   el("title", {}, group, `${wire.tail.name} → ${wire.head.name}${wire.count ? `, ${thousands(wire.count)} uses` : ""}`);
   wire.label = el("g", {class: "pill"}, pills);
-}
-function boxOf({pill, label, shift}) {  // of a pill, if it is shown
-  const rect = label.firstElementChild, [width, height] = rect ? [rect.getAttribute("width"), rect.getAttribute("height")].map(Number) : [];
-  return rect ? [pill[0] - width / 2, pill[1] + shift - height / 2, width, height] : null;
-}
-const covers = ([x, y, width, height], [left, top, wide, tall]) => x < left + wide && left < x + width && y < top + tall && top < y + height;
-function spread(wires) {  // the pills of a step: none covers another or leaves the scene, and those that they would cover go
-  const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]), tall = wire => boxOf(wire)[3] + 3;
-  if (active.some((wire, k) => k && covers(boxOf(wire), boxOf(active[k - 1])))) {
-    const half = active.reduce((sum, wire) => sum + tall(wire), 0) / 2, middle = active.reduce((sum, {pill}) => sum + pill[1], 0) / active.length;
-    let top = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, middle)) - half;
-    for (const wire of active) {
-      const high = tall(wire);
-      wire.shift = top + high / 2 - wire.pill[1];
-      wire.label.setAttribute("transform", `translate(0 ${wire.shift})`);
-      top += high;
-    }
-  }
-  const taken = active.map(boxOf);
-  for (const wire of scene.wires) if (!active.includes(wire) && boxOf(wire) && taken.some(box => covers(boxOf(wire), box))) wire.label.replaceChildren();
-}
-const pillBox = wire => boxOf(wire) ? [{box: boxOf(wire)}] : [];  // as a card, for the view to follow
-const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
-function showPill(wire, kind, lines) {
-  wire.label.replaceChildren();
-  wire.label.removeAttribute("transform");
-  wire.shift = 0;
-  wire.label.setAttribute("class", `pill ${kind}`);
-  if (!wire.pill || !lines) return;
-  const [x, y] = wire.pill, width = Math.max(...lines.map(line => pillWidth(line, scene))), height = lines.length * 16 + 6;
-  el("rect", {x: x - width / 2, y: y - height / 2, width, height, rx: 8}, wire.label);
-  lines.forEach((line, k) => el("text", {x, y: y - height / 2 + 15 + 16 * k, class: k ? "second" : "first"}, wire.label, line));
 }
 function drawCard(card, cards) {
   const [x, y, width, height] = card.box, badge = card.badge ?? 0;
@@ -269,15 +231,19 @@ function paint(heat, map) {
 }
 
 // ---- paths: from a node to where its scene ends
-function pathsFrom(card) {
+const sends = wire => wire.tail.gifts.includes(wire);
+function reach(card) {  // the lines and the cards on these paths
   const onPath = new Set(), seen = new Set([card]), waiting = [card];
-  const sends = wire => wire.tail.gifts.includes(wire);
   while (waiting.length) {
     for (const wire of waiting.pop().out.filter(sends)) {
       onPath.add(wire);
       if (!seen.has(wire.head)) { seen.add(wire.head); waiting.push(wire.head); }
     }
   }
+  return {onPath, seen};
+}
+function pathsFrom(card) {
+  const {onPath, seen} = reach(card);
   const hooked = [...seen].filter(at => at.hooked), exact = !hooked.length && [...onPath].every(wire => wire.local !== undefined);
   const listed = [], stack = [[card, []]];
   while (exact && stack.length && listed.length < 200) {
@@ -289,10 +255,8 @@ function pathsFrom(card) {
 }
 
 // ---- showing a step
-// The width of a line that carried a gradient says its size on a scale that is the same on every page and at every step.
-const THINNEST = 1.2, DECADE = .8, DECADES = [-4, 2];
-const thickness = g => THINNEST + DECADE * (Math.min(Math.max(Math.log10(Math.abs(g)), DECADES[0]), DECADES[1]) - DECADES[0]);
 function show(moving = false) {
+  if ($("panels").classList.contains("rest") !== resting()) { $("panels").classList.toggle("rest"); fit(); }
   measure();
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
   const paths = chosen ? pathsFrom(chosen) : null, pending = pendingAt(step), travels = moving && !pending.length && !calm.matches && pulse(now, current);
@@ -302,6 +266,7 @@ function show(moving = false) {
   showSlopes(landed);
   for (const wire of scene.wires) showWire(wire, now, pending.length ? landed : state, paths, pending);
   sway();
+  fade(paths);
   if (current) spread(current.into);
   const said = tell(now, state, current, paths, pending);
   if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
@@ -339,30 +304,44 @@ function showCard(card, now, state) {
 }
 function fillSlot(card, kind, known, x, look) {
   const slot = card.slots[kind], {tight} = card, beside = kind === "grad" ? 9 * card.dots.length : tight?.name ?? 0;
-  const room = (card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : tight ? 18 : 24) - beside) / 8;
-  let text = known ? tight ? short(x) : number(x) : "–";
-  for (let digits = tight ? 1 : 3; text.length > Math.max(room + .1, tight ? 4 : 8) && digits >= 0; digits--) text = Math.abs(x) < 1e6 ? number(x, digits) : (+x).toExponential(digits).replace(/-/g, "−");
+  const room = Math.max(Math.floor((card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : tight ? 18 : 24) - beside) / 7.9), 5);
+  const text = known ? written(x, tight ? "short" : "full", room) : "–", wide = 7.85 * room;
   slot.textContent = text;
+  if (7.85 * text.length > wide + 6) slot.setAttribute("textLength", wide + 6);  // of a number with a long exponent
+  else slot.removeAttribute("textLength");
   slot.setAttribute("class", `number end ${look} ${known ? hue(x) : ""}`.trim().replace(/ +/g, " "));
 }
 const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd";  // hue is the sign
+function flowOf({part, flow}) {  // what a line carries back: its look, and the widths of its strands, as `flowing` in svg.py says it
+  const [over, under = 0] = part === true || part === undefined ? flow ?? [] : [+part], most = Math.max(over, under), main = Number.isNaN(over) || Math.abs(over) >= under ? over : -under;
+  if (over === undefined) return null;
+  if (!(main !== 0)) return {look: "dead", widths: []};
+  if (Math.min(over, under) > WIDTHS.seen * most) return {look: "mixed", widths: [over, under].map(thickness)};
+  return {look: hue(main), widths: [thickness(main)]};
+}
+function drawStrands({line, other, route}, [width = 0, second = 0]) {  // side by side; keep in sync with `_aside` in svg.py
+  const steep = Math.sign(route.at(-1)[1] - route[0][1]);
+  [[line, width, second], [other, second, -width]].forEach(([strand, own, beside]) => {
+    strand.style.strokeWidth = own ? `${own.toFixed(1)}px` : "";
+    strand.setAttribute("transform", `translate(${steep * beside / 2} ${-beside / 2})`);
+  });
+  other.style.display = second ? "" : "none";
+}
 function showWire(wire, now, state, paths, pending) {
-  const forward = now.kind === "forward" && wire.head.i === now.card;
-  const backward = now.kind === "backward" && wire.head.i === now.card && wire.tail.gifts.includes(wire);
-  const done = state.done.has(wire.head.i), onPath = paths?.onPath.has(wire);
-  const waiting = !state.known.has(wire.head.i), faint = scene.crowded, many = wire.part === true || wire.part === undefined, part = many ? wire.norm : wire.part;
-  const sign = many ? wire.sum : part, flows = done && part !== undefined && !onPath && !backward;
-  const kind = onPath ? "path" : forward ? "forward" : backward ? "backward" : waiting ? "waiting" : faint && !flows ? "faint" : "";
-  const shown = flows && !forward, look = pending.length && backward ? "" : shown ? `flows ${+part === 0 ? "dead" : hue(sign)}` : backward && part !== undefined ? hue(sign) : "";
-  wire.group.setAttribute("class", ["wire", kind, look].filter(Boolean).join(" "));
-  if (wire.line) wire.line.style.strokeWidth = shown && +part !== 0 ? `${thickness(Number.isNaN(+part) ? Infinity : +part).toFixed(1)}px` : "";
-  wire.tip?.setAttribute("d", (backward || shown) && !onPath ? wire.reversed : wire.ahead);
-  const local = wire.local !== undefined ? [`× ${short(wire.local)}`] : null, slope = local && [slopeOf(wire)];
-  if (onPath && local && !faint) showPill(wire, "path", slope);
-  else if (forward) showPill(wire, kind, wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null);
-  else if (backward && pending.length) showPill(wire, kind, ["?"]);
-  else if (backward) showPill(wire, kind, local ? scene.looks ? [short(wire.head.grad), ...local, `= ${short(wire.part)}`] : [`${short(wire.head.grad)} ${local}`, `= ${short(wire.part)}`] : [typeof wire.part === "number" ? `+= ${short(part)}` : "+="]);
-  else showPill(wire, local && +wire.local === 1 ? "one" : "", faint || !done ? null : slope);
+  const forward = now.kind === "forward" && wire.head.i === now.card, backward = now.kind === "backward" && wire.head.i === now.card && sends(wire);
+  const done = state.done.has(wire.head.i), faint = scene.crowded, sent = flowOf(wire), flows = done && sent && !backward && !forward, asked = backward && pending.length;
+  const kind = forward ? "forward" : backward ? "backward" : !state.known.has(wire.head.i) ? "waiting" : faint && !flows ? "faint" : "";
+  const look = flows ? `flows ${sent.look}` : backward && sent && !asked ? sent.look : "";
+  wire.group.setAttribute("class", ["wire", kind, look, paths?.onPath.has(wire) ? "path" : ""].filter(Boolean).join(" "));
+  if (wire.line) {
+    drawStrands(wire, flows ? sent.widths : []);
+    aim(wire, !!(backward || flows), flows ? sent.widths.reduce((a, b) => a + b, 0) : forward || backward ? 2.8 : 1.7);
+  }
+  if (forward) showPill(wire, kind, wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null);
+  else if (asked) showPill(wire, kind, ["?"]);
+  else if (!backward) showFactor(wire, faint || !done && !paths?.onPath.has(wire) ? "none" : "");
+  else if (wire.local === undefined) showPill(wire, kind, [typeof wire.part === "number" ? `+= ${short(wire.part)}` : "+="]);
+  else showPill(wire, kind, scene.looks ? productOf(wire).flatMap(line => line.split(/ (?=×)/)) : productOf(wire));
 }
 function slopeOf({head, tail, local, folded}) {  // the local derivative; that of a folded box by name, where there is room
   const named = `∂${head.name}/∂${tail.name} = ${short(local)}`;
@@ -437,6 +416,7 @@ function drawTrack() {
 // ---- navigation
 function go(to, moving = false) {
   shaken = swing = null;
+  opened = false;
   step = Math.max(0, Math.min(scene.steps.length - 1, to));
   show(moving);
 }
@@ -517,14 +497,15 @@ function stop() {
   $("play").classList.remove("on");
   $("play").setAttribute("aria-label", "Play");
 }
+const atEnd = () => step === scene.steps.length - 1;
 function play() {
   if (timer) { stop(); return; }
-  if (step === scene.steps.length - 1) go(0);
+  if (atEnd()) go(0);
   chosen = null;
   $("play").classList.add("on");
   $("play").setAttribute("aria-label", "Pause");
   const beat = () => {
-    if (step === scene.steps.length - 1 || pendingAt(step).length) { stop(); return; }
+    if (atEnd() || pendingAt(step).length) { stop(); return; }
     go(step + 1, true);
     timer = setTimeout(beat, 1400 / speed);
   };
@@ -533,7 +514,9 @@ function play() {
 function by(count) {
   stop();
   if (count > 0) chosen = null;
-  go(step + count, count > 0);
+  if (count === 1 && atEnd()) go(0);  // forward from the last step begins again, as Play does
+  else go(step + count, count > 0);
+  if (Math.abs(count) > 1) { Object.assign(view, {free: false, ended: count > 0}); stand(); }
   if (pendingAt(step).length && !phone()) $("why").querySelector("input").focus();
 }
 const SPEEDS = [1, 2, 4, .5];

@@ -43,6 +43,7 @@ from ..text import badge_text, clean, shorten
 from ..values import value_text
 from .animation import Timeline
 from .placement import PlacedScene, placed
+from .textbook import textbook
 from .views import OPEN, Card, PlayedGraph, Scene, Story, Wire, one_root, still
 
 
@@ -74,7 +75,7 @@ class Player(Page):
             return super().save(path)
         if not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be above 0")
-        save_film(Timeline(self.scene, placed(self.scene)).pictures(), target, seconds, hold=2 * seconds)
+        save_film(Timeline(self.scene, placed(self.scene, film=True)).pictures(), target, seconds, hold=2 * seconds)
         return target
 
     def story(self) -> dict[str, Any]:
@@ -87,7 +88,7 @@ class Player(Page):
         return self.data
 
 
-PARTS = ("tools", "player", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
+PARTS = ("tools", "player", "labels", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
 SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
 SHEET = "palette.css playing/player.css"
 
@@ -262,13 +263,16 @@ def _name(card: Card) -> infix.Text:
 def _wire(
     wire: Wire, route: list[Any], pill: Any, known: Known, scene: Scene, base: int, computed: bool
 ) -> dict[str, Any]:
-    shown = wire.rule is not None and not scene.cards[wire.head].hand_written
+    head = scene.cards[wire.head]
+    rule = None if wire.rule is None or head.hand_written else [*wire.rule]
+    if rule and not rule[1].startswith("sum_to") and (learnt := textbook(head.op, wire.uses[0][1])):
+        rule.append(learnt)
     return _without_defaults(
         ends=[wire.tail, wire.head],
         count=wire.count if wire.count > 1 else None,
         local=_rounded(wire.local),
         part=True if wire.part is True else _rounded(wire.part),
-        rule=_number_of(wire.rule, known["rules"]) if shown else None,
+        rule=None if rule is None else _number_of(rule, known["rules"]),
         flow=wire.flow and [*map(_rounded, wire.flow)],
         use=[wire.uses[0][0] - base, wire.uses[0][1]] if wire.single else None,
         weight=None if wire.weight is None else wire.weight - base,

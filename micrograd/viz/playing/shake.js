@@ -26,7 +26,7 @@ function sway() {
     });
     el("text", {class: `swing end ${hue(own)}`, x: width, y: height + 11}, card.group, `sways ${short(own)}`);
   }
-  for (const wire of scene.wires) if (swings(wire)) showPill(wire, "ratio", [`× ${short(wire.local)}`]);
+  for (const wire of scene.wires) if (swings(wire)) wire.label.classList.add("ratio");
 }
 function tellShake() {
   const rows = swaying().filter(card => card !== shaken).map(card => {

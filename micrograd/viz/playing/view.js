@@ -1,6 +1,7 @@
 // ---- the part of the scene that is seen: `view.x`, `view.y` and `view.scale`, in units of the scene
 const view = {x: 0, y: 0, scale: 1, free: false};  // free: somebody zoomed or moved it
-const readable = small => (frame.present ? 18 : 11) / (small ? 13 : 12);  // a scale: type has 12 px or more, where all cards are tight 13
+const LETTERS = [12, 11];  // pixels of the smallest type, as it is and where all is then seen
+const readable = (small, letters = scene.letters ?? LETTERS[0]) => (frame.present ? 18 : letters) / (small ? 13 : 12);  // a scale; where all cards are tight, type is larger
 const framed = () => parent !== window;
 const phone = () => innerWidth <= 760;
 const room = () => [$("scroll").clientWidth || 600, $("scroll").clientHeight || 300];
@@ -9,12 +10,15 @@ function open() {  // a scene begins: all of it or, if that could not be read, i
   view.free = false;
   fit();
 }
-const LEGEND = 24, LEAST = 100;  // of the panel's height, where a graph needs the rest of the window
+const LEGEND = 24, LEAST = 100, LINE = 48;  // of the panel's height, where a graph needs the rest of the window; at rest
+let opened = false;  // somebody wants to read all that the last step says
+// In a window the panel is one line while nothing is asked of it: then the graph has the rest.
+const resting = () => atEnd() && !chosen && !shaken && !opened && !framed() && !phone() && !frame.present && !story.missing && !attention();
 const TALLEST = 860;  // of a graph in a frame: that of the README in a column of 780 px
 function space() {  // what a scene may measure, in pixels
   const around = $("app").offsetHeight - $("stage").offsetHeight, free = !frame.present;
   const tall = free && framed() ? (frame.height ? Math.max(120, frame.height - around + $("panels").offsetHeight - LEAST) : TALLEST) - LEGEND
-    : free && phone() ? .6 * innerHeight - LEGEND : room()[1] + Math.max(0, $("panels").offsetHeight - LEAST);
+    : free && phone() ? .6 * innerHeight - LEGEND : room()[1] + Math.max(0, $("panels").offsetHeight - (frame.present || frame.panels === 0 ? LEAST : LINE));
   return [room()[0], tall];
 }
 function fit() {
@@ -23,7 +27,9 @@ function fit() {
   const fits = layOut(scene, ...space());
   if (scene.size !== before) draw();
   const [width, height] = whole(), most = frame.present ? 4 : 1.6, spare = Math.max(LEAST, (frame.height && framed() ? frame.height - $("app").offsetHeight + $("stage").offsetHeight - LEGEND : room()[1]) + panels.offsetHeight - height);
-  panels.style.height = `${Math.min(Math.max(talk + 2, 90), frame.height ? Math.min(spare, .32 * frame.height) : framed() || phone() ? 300 : Math.min(spare, .4 * innerHeight))}px`;
+  if (resting()) panels.style.height = `${LINE}px`;
+  else if (!framed() && !phone()) panels.style.height = `${Math.min(Math.max(talk + 2, 90), Math.max(spare, (chosen ? .32 : .24) * innerHeight), .4 * innerHeight)}px`;
+  else panels.style.height = `${Math.min(Math.max(talk + 2, 90), frame.height ? Math.min(spare, .32 * frame.height)  : 300)}px`;
   const around = $("app").offsetHeight - $("stage").offsetHeight;
   view.strip = phone() && !frame.present && !fits;
   const strip = view.strip ? mapSize()[1] + 16 : 0;
@@ -32,11 +38,15 @@ function fit() {
     $("stage").style.height = `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND + strip, TALLEST)}px`;
   } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + LEGEND + strip, .6 * innerHeight)}px`;
   if (strip) $("scroll").style.bottom = `${strip}px`;
+  stand(most);
+}
+function stand(most = frame.present ? 4 : 1.6) {  // at the first step one sees the leaves, at the last all that fits
   if (view.free) return apply();
-  const [wide, tall] = room();
+  const [width, height] = whole(), [wide, tall] = room();
   view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), readable(scene.small)), most);
-  view.x = Infinity;  // the end
-  const results = scene.cards.filter(card => card.computes && !card.out.length), ends = results.length ? results : scene.cards.slice(-1);
+  const begins = !step || phone() && !frame.present && !view.ended;  // a phone begins at the leaves, which one drags
+  view.x = begins ? -Infinity : Infinity;
+  const results = scene.cards.filter(card => begins ? !card.computes : card.computes && !card.out.length), ends = results.length ? results : scene.cards.slice(-1);
   view.y = ends.reduce((sum, {box}) => sum + box[1] + box[3] / 2, 0) / ends.length - tall / view.scale / 2;
   apply();
 }
@@ -48,7 +58,7 @@ function apply() {
   const svg = $("graph");
   svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
   svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
-  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < (view.strip ? 1 : .5));  // while most is out of view; the strip on a phone, while anything is
+  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < (view.strip ? 1 : .85));  // while some is out of view; the strip on a phone, while anything is
 }
 function zoom(factor, px = room()[0] / 2, py = room()[1] / 2) {  // about a point of the window
   const scale = Math.min(Math.max(view.scale * factor, .15), 5);
@@ -285,6 +295,7 @@ function reserve() {  // for the most that the panels say at any step, so that n
   measuring = true;
   for (let k = scene.steps.length - 1; k >= 0; k -= every) {
     const copy = panels.cloneNode(true), state = stateAt(scene, k), [, why, ran] = explanationsFor(k, scene.cards[scene.steps[k].card], state);
+    copy.className = "";
     copy.style.cssText = `position: absolute; visibility: hidden; width: ${panels.offsetWidth}px`;
     copy.children[0].innerHTML = chosen ? tellPaths(state, pathsFrom(chosen)) : why;
     copy.children[1].innerHTML = chosen ? ranTo(chosen, state) : ran;
@@ -302,6 +313,11 @@ addEventListener("message", ({data}) => {
   if (data?.micrograd === "leaves") restart(data.leaves);
   if (data?.micrograd === "leaves" && data.reply) parent.postMessage({micrograd: "grads", grads: [...engine.leaves.keys()].filter(engine.isLeaf).map(i => engine.grads[i] ?? 0)}, "*");
 });
+function stick() {  // the buttons of a frame that is higher than the window around it are in view
+  const bar = $("bar"), around = host.ownerDocument.defaultView, below = host.getBoundingClientRect().top + bar.offsetTop + bar.offsetHeight - around.innerHeight;
+  bar.style.transform = below > 0 ? `translateY(${-Math.min(below, Math.max(0, bar.offsetTop - $("stage").offsetTop - 60))}px)` : "";
+}
+if (host) for (const kind of ["scroll", "resize"]) host.ownerDocument.defaultView.addEventListener(kind, stick, {passive: true, capture: true});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
 load(JSON.parse($("story").textContent));
@@ -320,6 +336,7 @@ new ResizeObserver(() => {
   const height = frame.present ? Math.round(innerWidth * 9 / 16) : $("app").offsetHeight;
   if (host) host.style.height = `${height}px`;
   else if (framed()) parent.postMessage({micrograd: "size", height}, "*");
+  if (host) stick();
   if (opening) arrive();
   opening = false;
 }).observe($("app"));

@@ -49,23 +49,30 @@ class Card(Box):
     released: bool = False
     hooked: bool = False  # a hook replaced its gradient
 
-    def face(self, uses: Sequence["Wire"] = ()) -> Face:
+    def face(self, uses: Sequence["Wire"] = (), small: bool = False) -> Face:
         """What is on the card, whose numbers change from step to step; `uses` are the wires that leave it."""
         rest = face(self, shape=self.shape)
         title = rest.title if self.opens == LEADS_NOWHERE else f"\u25b8 {rest.title}"
         counted = self.kind == "stretch" and self.data is not None and self.times == 1 and not self.shape
         aside = f"{self.nodes:,} nodes" if counted else rest.aside
         return replace(
-            rest, title=title, aside=aside, rows=self._rows(uses), heats=self.heats, uses=dots(len(uses)), tip=""
+            rest,
+            title=title,
+            aside=aside,
+            rows=self._rows(uses, "short" if small else "full"),
+            heats=self.heats,
+            uses=dots(len(uses)),
+            tip="",
+            small=small,
         )
 
-    def _rows(self, uses: Sequence["Wire"]) -> list[tuple[str, str, float]]:
+    def _rows(self, uses: Sequence["Wire"], format: str) -> list[tuple[str, str, float]]:
         """The rows below the title: the numbers, without their text, or the texts of a folded box."""
         if self.data is None:
             texts = [text for key, text in rows(self) if key != "grad"] if self.kind in FOLDED else []
             return [("", text, text_width(text, 12)) for text in texts]
         parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
-        shown = [value_text(x) for x in (self.data, self.grad, *parts, *accumulate(parts)) if x is not None]
+        shown = [value_text(x, format) for x in (self.data, self.grad, *parts, *accumulate(parts)) if x is not None]
         wide = number_width(max(shown, key=len), dots(len(uses)))  # that of the longest number at any step
         return [(key, "", wide) for key in (("data",) if self.kind == "constant" else ("data", "grad"))]
 
@@ -75,7 +82,8 @@ class Wire(Edge):
     """An edge and what it carried.
 
     For a single use, that is `local`, `part`, and the `rule` that computes them. Of an array `part` is True, and `flow`
-    its length and its sum. Of many numbers, in or out of a folded box, `flow` is that of them all. A line into a module
+    the lengths of its positive and of its negative numbers. Of many numbers, in or out of a folded box, `flow` is that
+    of them all. A line into a module
     has the place of the `weight` that it is multiplied by, if there is one.
     """
 
@@ -332,13 +340,13 @@ class PlayedGraph:
         return wires
 
     def _flow(self, uses: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-        """The length and the sum of what these uses send, if all are numbers; None if they send nothing."""
+        """The positive and the negative length of what these uses send, if all are numbers; None if they send none."""
         heads = [(self.graph.nodes[i], k) for i, k in uses if not is_released(self.graph.nodes[i])]
         told = [parts(node, self.back.grads[node])[k] for node, k in heads if node in self.back.grads]
         numbers = [part for part in told if part is not None]
         if not numbers or not all(isinstance(part, float | int) for part in numbers):
             return None
-        return hypot(*numbers), sum(numbers)
+        return hypot(*[x for x in numbers if not x <= 0]), hypot(*[x for x in numbers if x < 0])
 
     def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:
         """True if the box sends a gradient to another box."""
@@ -387,10 +395,11 @@ class PlayedGraph:
 
 
 def _part_and_flow(part: Any) -> tuple[Any, tuple[float, float] | None]:
-    """What a single line has of what it carried: a number or, of an array, True and its length and its sum."""
+    """What a single line has of what it carried: a number or, of an array, True and the lengths of its two signs."""
     if part is None or isinstance(part, float | int):
         return part, None
-    return True, (float((part**2).sum() ** 0.5), float(part.sum()))
+    over, under = [float((x**2).sum() ** 0.5) for x in (part[~(part <= 0)], part[part < 0])]
+    return True, (over, under)
 
 
 def _uses(graph: Walk) -> Counter[Node]:

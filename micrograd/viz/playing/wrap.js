@@ -9,13 +9,17 @@ function laid(at, wide, tall) {  // the first that fits, of one row and rows: wi
   };
   const near = () => at.near ??= tightened(strip, at);
   const curved = () => at.curved ??= tightened(strip, at, card => tightLook(card, hasSlope(card) ? 50 : 0)), tight = () => at.tight ??= tightened(strip, at, card => tightLook(card, 0));
-  const room = (size, tight) => size / readable(tight) - 2 * MARGIN, fits = ({size, small}) => size[0] <= room(wide, small) && size[1] <= room(tall, small);
-  const rows = strip => broken(strip, room(wide, strip.small)) ?? strip;
-  for (const find of [() => strip, near, () => rows(near()), curved, () => rows(curved()), tight, () => rows(tight())]) {
-    const found = find();
-    if (fits(found)) return [found, true];
+  const least = LETTERS[1], room = (size, small, letters) => size / readable(small, letters) - 2 * MARGIN;
+  const rows = strip => letters => broken(strip, room(wide, strip.small, letters)) ?? strip, kept = strip => () => strip;
+  const over = ({size, small, letters}) => Math.max((size[0] - 1) / room(wide, small, letters), (size[1] - 12) / room(tall, small, letters));  // by how much it is too large
+  const ways = [[kept(strip)], [near, least], [curved], [() => rows(near())], [() => rows(curved())], [tight], [() => rows(tight())], [() => rows(near()), least], [curved, least], [tight, least], [() => rows(curved()), least], [() => rows(tight()), least]];
+  let best = null;
+  for (const [way, letters = LETTERS[0]] of ways) {
+    const made = way(), found = {...typeof made === "function" ? made(letters) : made, letters};
+    if (over(found) <= 1) return [found, true];
+    if (!best || over(found) < over(best)) best = found;
   }
-  return [wide > 600 ? rows(tight()) : tight(), false];
+  return [wide > 600 ? best : {...tight(), letters: LETTERS[0]}, false];
 }
 const NEAR = 96, GAP = 50, LOW = .57;  // the least between two columns, and the height of a tight card as a part of a whole one
 function tightened(strip, {cards, wires}, lookOf) {  // the same columns, closer; by their looks cards are narrow, low if all may be
@@ -31,11 +35,15 @@ function tightened(strip, {cards, wires}, lookOf) {  // the same columns, closer
   });
   for (const [k, {pill}] of strip.wires.entries()) {  // a gap is as wide as the widest pill in it
     const at = pill && columns.findLast(({end}) => end < pill[0]);
-    if (at) at.pill = Math.max(at.pill ?? 0, pillWidth(slopeOf(wires[k]), {looks, small}) + 8);
+    if (at && factor(wires[k])) {
+      at.pill = Math.max(at.pill ?? 0, labelWidth(factor(wires[k]), small) + 10);
+      (at.labels ??= []).push(pill[1]);
+    }
   }
+  const crowd = ({labels = []}) => 26 * Math.max(0, ...labels.map(y => labels.filter(other => Math.abs(other - y) < 60).length - 2));  // room for more than two labels at one height
   columns.forEach((column, k) => {
     const before = columns[k - 1], gap = before && column.start - before.end;
-    column.left = before ? before.left + before.width + (looks ? Math.max(GAP, before.pill ?? 0) : NEAR) + Math.max(0, gap - 104) * low / 2 : 0;
+    column.left = before ? before.left + before.width + (looks ? Math.max(GAP, before.pill ?? 0) + crowd(before) : NEAR) + Math.max(0, gap - 104) * low / 2 : 0;
   });
   const across = x => {
     const k = Math.max(0, columns.findLastIndex(({start}) => start <= x + .5)), {start, end, left, width} = columns[k], next = columns[k + 1];
@@ -63,7 +71,7 @@ function tightLook(card, curve) {  // of a card of numbers: its name beside its 
   const look = story.looks[card.look], has = kind => look.some(piece => piece[0] === kind);
   const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve, whole = has("title") ? card.title : "";
   const said = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;
-  const letters = x => x === undefined ? 0 : Math.max(5, short(x).length), name = said ? 10 * said.length + 8 : 0;
+  const letters = x => x === undefined ? 0 : Math.max(6, short(x).length), name = said ? 10 * said.length + 8 : 0;
   if (!has("grad")) {
     return {width: Math.max(left + name + 8 * letters(card.data) + 10, 56), pieces: [...said ? [["title", left, 0, said]] : [], ["data", -10, 0, ""]]};
   }
@@ -77,6 +85,7 @@ function layOut(at, ...space) {  // the scene is then to be drawn; true if all o
   at.size = best.size;
   at.looks = best.looks;
   at.small = best.small;
+  at.letters = best.letters;
   best.boxes.forEach((box, i) => { at.cards[i].box = box; });
   best.wires.forEach((wire, i) => Object.assign(at.wires[i], wire));
   return fits;
@@ -139,7 +148,7 @@ function rowsOf(columns, wide) {  // which columns are in each, and how far it i
       top = Math.min(top, columns[first].top);
       low = Math.max(low, columns[first].low);
       if (width > wide && first < last) continue;
-      const cost = best[first].cost + low - top + 2 * before + 30 * (width / wide) ** 2;
+      const cost = best[first].cost + low - top + 2 * before + 30 * (width / wide) ** 2 + (first === last ? 150 : 0);
       if (!(best[last + 1]?.cost <= cost)) best[last + 1] = {cost, first, last, top, low, width, before, right};
     }
   });

@@ -60,8 +60,6 @@ function weights(letters) {
 }
 
 // The lines as the gradients of one point's loss, or as what the step changes; the width is absolute, as in the player.
-const thickness = g => 1.2 + 0.8 * (Math.min(Math.max(Math.log10(Math.abs(g)), -4), 2) + 4);
-const rounded = x => x.toPrecision(3).replace("-", "\u2212");
 async function drawLines(flows = false) {
   const what = one("#lines")?.value ?? "weights", frame = now, flow = one("#flow");
   if (flow) flow.hidden = what === "weights";
@@ -74,8 +72,8 @@ async function drawLines(flows = false) {
   one(".network .lines").classList.toggle("flows", flows && what === "gradients");
   const {g, c, k, j} = all.reduce((most, line) => Math.abs(line.g) > Math.abs(most.g) ? line : most);
   const line = `of input ${j + 1} of neuron ${k + 1} in layer ${c + 1}`;
-  one("#largest").textContent = what === "changes" ? (g ? `This step changes most the weight ${line}: by ${rounded(g)}.` : "Nothing changes after the last frame.")
-    : g ? `Point ${inside.point()}: the largest \u2202loss/\u2202w is ${rounded(g)}, ${line}.` : `Point ${inside.point()}: every \u2202loss/\u2202w is 0.`;
+  one("#largest").textContent = what === "changes" ? (g ? `This step changes most the weight ${line}: by ${written(g)}.` : "Nothing changes after the last frame.")
+    : g ? `Point ${inside.point()}: the largest \u2202loss/\u2202w is ${written(g)}, ${line}.` : `Point ${inside.point()}: every \u2202loss/\u2202w is 0.`;
 }
 one("#lines")?.addEventListener("change", () => drawLines(true));
 
@@ -161,4 +159,4 @@ const inside = Inside(film.inside, film.closed, () => {  // with the gradients o
   drawLines(open);
 });
 setSpeed(0);
-show(asked() ?? Number(host?.dataset.frame ?? 0));
+show(asked() ?? Number(host?.dataset.frame ?? last));  // what was learnt; Play begins again

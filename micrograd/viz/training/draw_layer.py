@@ -1,0 +1,101 @@
+"""`draw_layer`: a dense layer as two tables, of its weights and of their gradients: a column times a row."""
+
+from typing import Any
+
+import numpy as np
+
+from ..drawing.svg import document, words
+from ..page import Svg
+from ..values import short
+from .evaluate import as_array
+
+SIDE, GAP, TOP = 22, 12, 34  # of a cell, between a table and its edges, above the row of inputs
+BELOW = TOP + SIDE + GAP  # where the tables begin
+MOST = 32  # rows and columns: more cannot be told apart
+STYLE = ".micrograd-graph .zero{fill:#888}.micrograd-graph .pick{fill:none;stroke:#777;stroke-width:3}"
+
+
+def draw_layer(layer: Any, x: Any) -> Svg:
+    """Draw a dense layer as two tables, with its numbers for one sample.
+
+    Use it to see what `g.T @ x` means. On the left are the weights, below the row of inputs and beside the results. On
+    the right are their gradients, below the same row and beside the gradient that comes from the right. Each of their
+    cells is the product of the two numbers at its edges, so a neuron that gets no gradient is an empty row, and an
+    input of 0 an empty column. The largest gradient is spelled out, and the tooltip of each cell has its product.
+
+    Args:
+        layer: a `Layer` of neurons, or a `Linear`, with the gradients that `backward()` left for this sample alone.
+        x: the inputs of the layer, one number for each column of its weights.
+
+    Returns:
+        A drawing that notebooks display. `save(path)` writes it as SVG or PNG, and `svg` is its text.
+
+    Raises:
+        TypeError: `layer` is no dense layer.
+        ValueError: `x` has another length, the layer has more than 32 inputs or neurons, or its gradients are not those
+            of this sample alone.
+
+    >>> from micrograd import Value
+    >>> from micrograd.nn import Layer
+    >>> layer, x = Layer(2, 3), [Value(1.0), Value(-2.0)]
+    >>> sum(layer(x)).backward()
+    >>> print(draw_layer(layer, x).words)
+    A layer of 2 inputs and 3 neurons: 1.00 × −2.00 = −2.00, the gradient of weight 2 of neuron 1
+    """
+    weights, bias, grads, sent = _numbers(layer)
+    row = as_array(x).ravel()
+    if row.shape != weights.shape[1:]:
+        raise ValueError(f"x has {row.size} numbers; the layer takes {weights.shape[1]}")
+    if max(weights.shape) > MOST:
+        raise ValueError(f"the layer has {weights.shape[1]} inputs and {len(weights)} neurons; {MOST} can be drawn")
+    if not np.allclose(np.outer(sent, row), grads, rtol=1e-4, atol=1e-9):
+        raise ValueError(
+            "the layer's gradients are not those of this sample alone: set them to zero, then call backward() on the "
+            "loss of this sample"
+        )
+    (i, j), inputs = divmod(int(abs(grads).argmax()), len(row)), [*map(short, row)]
+    told = [[f"{short(s)} \u00d7 {x} = {short(s * float(y))}" for x, y in zip(inputs, row, strict=True)] for s in sent]
+    end, low = SIDE * len(row) + GAP, BELOW + SIDE * len(sent) + 26
+    right = end + 190
+    body = [words(0, low, "caption", "each cell \u00d7 the number above it, added along the row")]
+    for left, title, cells, column, name in (
+        (0, "Forward: a row for each neuron", weights, weights @ row + bias, "result"),
+        (right, "Backward: a column times a row", grads, sent, "from the right"),
+    ):
+        body += [words(left, 14, "title", title), words(left + end, TOP + 16, "note", name)]
+        body += _grid(left, TOP, row[None]) + _grid(left, BELOW, cells, told if left else None)
+        body += _grid(left + end, BELOW, column[:, None])
+    across, down = right + SIDE * j, BELOW + SIDE * i
+    body += [f'<rect class="pick" {_box(*at)}/>' for at in ((across, TOP), (across, down), (right + end, down))]
+    said = f"A layer of {len(row)} inputs and {len(sent)} neurons"
+    product = f"{told[i][j]}, the gradient of weight {j + 1} of neuron {i + 1}"
+    body.append(words(right, low, "caption", product))
+    size = right + max(end + 170, 9 * len(product)), low + 50
+    return Svg(document(size, said, body, style=STYLE), f"{said}: {product}")
+
+
+def _numbers(layer: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The weights and the biases of a layer, and their gradients."""
+    if neurons := getattr(layer, "neurons", None):
+        read = [[*neuron.w, neuron.b] for neuron in neurons]
+        data, grads = (np.array([[getattr(p, name) for p in line] for line in read]) for name in ("data", "grad"))
+        return data[:, :-1], data[:, -1], grads[:, :-1], grads[:, -1]
+    weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
+    if weight is None or getattr(weight, "ndim", 0) != 2 or bias is None:
+        raise TypeError(f"a dense layer has neurons, or a matrix `weight` and a `bias`; found {type(layer).__name__}")
+    slope, offset = [np.zeros(p.shape) if p.grad is None else as_array(p.grad) for p in (weight, bias)]
+    return weight.data, bias.data, slope, offset
+
+
+def _grid(left: float, top: float, numbers: np.ndarray, told: list[list[str]] | None = None) -> list[str]:
+    """Numbers as cells, blue above zero and orange below, each with its text as tooltip."""
+    most, shown = abs(numbers).max() or 1.0, np.vectorize(short)(numbers) if told is None else told
+    return [
+        f'<rect class="{("minus", "zero", "plus")[int(np.sign(x)) + 1]}" {_box(left + SIDE * j, top + SIDE * i)} '
+        f'fill-opacity="{0.12 + 0.88 * abs(x) / most:.2f}"><title>{shown[i][j]}</title></rect>'
+        for (i, j), x in np.ndenumerate(numbers)
+    ]
+
+
+def _box(x: float, y: float) -> str:
+    return f'x="{x}" y="{y}" width="{SIDE - 1}" height="{SIDE - 1}" rx="2"'
