@@ -7,11 +7,11 @@ An idea of SQLite's tests. `_testcapi`, a module that comes with CPython for its
 
 from __future__ import annotations
 
+import argparse
 import gc
 import os
 import random
 import signal
-import sys
 import tempfile
 import threading
 from collections import Counter
@@ -177,5 +177,10 @@ def main(trial: str, trials: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trial", help="the name of a trial")
+    parser.add_argument("trials", type=int, help="how many allocations fail, each in a process of its own")
+    parser.add_argument("seed", type=int, help="which allocations are drawn")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as tempfile.tempdir:
-        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+        main(arguments.trial, arguments.trials, arguments.seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import signal
 import sys
 import threading
@@ -33,9 +34,12 @@ SIGINT = Signal(signal.SIGINT)
 
 @pytest.fixture(autouse=True)
 def ctrl_c() -> Iterator[None]:
-    """A SIGINT raises KeyboardInterrupt, whoever runs the tests."""
+    """A SIGINT raises KeyboardInterrupt, whoever runs the tests, and not in what others do when the collector runs."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    watching = [*gc.callbacks]
+    gc.callbacks.clear()
     yield
+    gc.callbacks.extend(watching)
     signal.signal(signal.SIGINT, before)
 
 

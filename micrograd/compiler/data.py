@@ -38,7 +38,7 @@ NUMBERS = (int, float, complex, np.generic)
 NODES = (Value, Tensor)
 VALUES: set[type] = {Value, AwayValue}
 GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
-VIEWS = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))  # of a dict
+VIEWS: tuple[type, ...] = (types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()))  # of a dict
 STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes to follow
     types.MethodType: ("__self__", "__func__"),
     types.BuiltinFunctionType: ("__self__",),

@@ -60,7 +60,7 @@ class Closure(Row):
 class LocalGrads(Closure):
     """The row of a node whose user computed its local derivatives: each operand gets g times its number."""
 
-    run = None  # type: ignore[assignment]
+    run: Any = None
 
     def __init__(self, numbers: Sequence[float]):
         Row.__init__(self, "local_grads", None)

@@ -452,7 +452,7 @@ class LayerNorm1d(Module):
     """
 
     def __init__(self, dim: int, eps: float = 1e-5, dtype: Any = None):
-        self.eps = _root_guard(eps)
+        self.eps: float = _root_guard(eps)
         self.weight: Parameter = Parameter(np.ones(whole(dim, "dim")), dtype=dtype)
         self.bias: Parameter = Parameter(np.zeros(dim), dtype=dtype)
 
@@ -538,7 +538,7 @@ class BatchNorm1d(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, dtype: Any = None):
         n = whole(num_features, "num_features")
-        self.eps = _root_guard(eps)
+        self.eps: float = _root_guard(eps)
         self.momentum = momentum
         self.weight: Parameter = Parameter(np.ones(n), dtype=dtype)
         self.bias: Parameter = Parameter(np.zeros(n), dtype=dtype)

@@ -16,7 +16,7 @@ from ..engine.modes import interceptor, is_grad_enabled, modes_on
 from ..engine.value import Node, Value
 from .module import Module, calling, tag
 
-PLAIN = {Value, float, int}
+PLAIN: set[type] = {Value, float, int}
 
 # Activations: the name of the method of Value, and the word for it in a neuron's repr.
 ACTIVATIONS = {

@@ -79,7 +79,7 @@ class hidden(Mode):
 
     def __init__(self, nodes: Sequence[Any] | None):
         self.nodes = nodes
-        self.value = None if nodes is None else self._refuse
+        self.value: Any = None if nodes is None else self._refuse
 
     def _refuse(self, node: Any) -> None:
         if node._row is not None or any(node is x for x in self.nodes or ()):

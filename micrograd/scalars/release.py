@@ -18,7 +18,7 @@ class Released(Row):
     """
 
     released = True
-    backward = staticmethod(send)
+    backward: Any = staticmethod(send)
     to_a = to_b = _gradient = None
     rules: Sequence[Any] = ()
     of_out = False

@@ -11,7 +11,7 @@ from . import ops, roots
 from .grad_fn import GradFn
 from .kinds import attach, read_data, traced
 
-_, _of_a_number = operator_of(ops.pow)
+_of_a_number: Any = operator_of(ops.pow)[1]
 HISTORY = ("_row", "_a", "_b", "_x", "_y", "_sum")  # the slots that a copy does not take over
 _grad_by_name: Any = property(lambda self: self.grad, lambda self, g: setattr(self, "grad", g))
 

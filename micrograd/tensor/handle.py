@@ -367,9 +367,12 @@ class Handle:
 
     __eq__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.eq)
     __ne__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.ne)
-    __and__ = __rand__ = comparison(operator.and_)
-    __or__ = __ror__ = comparison(operator.or_)
-    __xor__ = __rxor__ = comparison(operator.xor)
+    __and__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.and_)
+    __or__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.or_)
+    __xor__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.xor)
+    __rand__: ClassVar[Callable[[Handle, Any], Any]] = __and__
+    __ror__: ClassVar[Callable[[Handle, Any], Any]] = __or__
+    __rxor__: ClassVar[Callable[[Handle, Any], Any]] = __xor__
 
     def __invert__(self) -> Any:
         return ~read_data(self._node)

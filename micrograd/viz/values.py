@@ -14,7 +14,7 @@ FORMATS: dict[str, list[tuple[float, int, bool]]] = {
 # The width of a line in pixels, by the gradient that it carries: `least` at 10**`from` and below, so much more for each
 # `decade`, up to 10**`to`. The scale is absolute, so a gradient that vanishes is a line that becomes thin. Of a line
 # with numbers of both signs, a sign that is smaller than this part of the other is not drawn.
-WIDTHS = {"least": 1.0, "decade": 1.5, "from": -2, "to": 2, "seen": 1e-3}
+WIDTHS: dict[str, float] = {"least": 1.0, "decade": 1.5, "from": -2, "to": 2, "seen": 1e-3}
 
 
 def is_array(data: Any) -> bool:

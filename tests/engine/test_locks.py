@@ -162,7 +162,9 @@ def takes(part: ast.AST, names: set[str]) -> bool:
     """Does this take a lock of one of these names, or any by its methods?"""
     if isinstance(part, ast.With):
         return any(name_of(item.context_expr) in names for item in part.items)
-    return isinstance(part, ast.Attribute) and part.attr in ("acquire", "enter_context")
+    if isinstance(part, ast.Call) and name_of(part.func) == "enter_context":
+        return any(name_of(x) in names for x in part.args)
+    return isinstance(part, ast.Attribute) and part.attr == "acquire"
 
 
 def test_every_lock_of_the_package_is_taken_in_this_form_alone():

@@ -10,7 +10,9 @@ from ..drawing.layout import Point
 from ..drawing.svg import along
 
 HIGH, WIDE = 6.5, 3.8  # half of the height of a label, and of the width of a letter
-SIDES = [(0, -1), (0, 1), (-0.5, -1), (0.5, -1), (-0.5, 1), (0.5, 1), (-1, -1), (1, -1), (-1, 0), (1, 0)]
+SIDES: list[tuple[float, float]] = [
+    (0, -1), (0, 1), (-0.5, -1), (0.5, -1), (-0.5, 1), (0.5, 1), (-1, -1), (1, -1), (-1, 0), (1, 0),
+]  # fmt: skip
 Area = tuple[float, float, float, float, int]  # left, top, right, low, and what it costs to cover a part of it
 
 
