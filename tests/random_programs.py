@@ -141,9 +141,11 @@ def integers(draw: st.DrawFn, most: float = math.inf) -> Integers:
         places = [p % len(made) for p in places[: getattr(op, "nin", 1)]]
         try:
             out = np.asarray(op(*(made[p] for p in places)))
+            unwrapped = np.asarray(op(*(made[p].astype(float) for p in places)) if out.dtype.itemsize == 8 else out)
         except (TypeError, ValueError):
             continue
-        if out.dtype.kind in "iub" and out.shape == (2, 3) and abs(out.astype(float)).max() <= most:
+        too_large = (abs(out.astype(float)) > most) | (abs(unwrapped.astype(float)) > most)
+        if out.dtype.kind in "iub" and out.shape == (2, 3) and not too_large.any():
             made.append(out)
             program.steps.append((op, places))
     assume(program.steps)

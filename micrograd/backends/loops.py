@@ -538,7 +538,8 @@ def comparable(a: Any, b: Any) -> tuple[Any, Any]:
     """The operands of a comparison; a number that the other one's dtype cannot hold is infinite beside it."""
 
     def beside(x: Any, other: Any) -> Any:
-        if x.__class__ is not int or getattr(other, "dtype", DOUBLE).kind not in "iu":
+        dtype = getattr(other, "dtype", None)  # None of a number, too
+        if x.__class__ is not int or dtype is None or dtype.kind not in "iu":
             return x
         low, high = limits_of(other.dtype)
         return x if low <= x <= high else math.copysign(math.inf, x)

@@ -137,7 +137,8 @@ def _part(node: ast.expr, leaves: Mapping[str, Value]) -> tuple[Any, list[ast.ex
         case ast.BinOp(left, op, right) if type(op) in SIGNS:
             return SIGNS[type(op)], [left, right]
         case ast.Call(ast.Name(name), operands, []) if name in FUNCTIONS:
-            takes = inspect.signature(FUNCTIONS[name]).parameters.values()
+            parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+            takes = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
             counts = range(sum(p.default is p.empty for p in takes), len(takes) + 1)
             if len(operands) not in counts:
                 needed = f"{' or '.join(map(str, counts))} operand{'s' * (counts[-1] > 1)}"

@@ -88,7 +88,7 @@ def test_scores_at_a_place_know_nothing_of_what_follows():
 def test_microgpt_beats_a_bigram_by_15_hundredths_of_a_nat_in_250_steps_and_says_so(tmp_path, capsys):
     assert gpt.main(["--engine", "compiled", "--steps", "250", "--out", str(tmp_path)]) >= 0.15
     out = capsys.readouterr()
-    loss, bigram = map(float, re.findall(r"(?:names: |bigram has )(\d\.\d+)", out.out))
+    loss, bigram = map(float, re.findall(r"(?:names: |pairs: )(\d\.\d+)", out.out))
     assert 1.8 < loss <= bigram - 0.15
     assert re.search(r"value \d+ \(x 1\), tensor [\d,]+ \(x [\d,]+\), compiled [\d,]+ \(x [\d,]+\)", out.out)
     assert float(re.search(r"differ by (\S+) at most", out.out)[1]) < 1e-9

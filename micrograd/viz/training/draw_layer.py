@@ -37,7 +37,7 @@ def draw_layer(layer: Any, x: Any) -> Svg:
 
     >>> from micrograd import Value
     >>> from micrograd.nn import Layer
-    >>> layer, x = Layer(2, 3), [Value(1.0), Value(-2.0)]
+    >>> layer, x = Layer(2, 3, nonlin=False), [Value(1.0), Value(-2.0)]
     >>> sum(layer(x)).backward()
     >>> print(draw_layer(layer, x).words)
     A layer of 2 inputs and 3 neurons: 1.00 × −2.00 = −2.00, the gradient of weight 2 of neuron 1
