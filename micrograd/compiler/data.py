@@ -81,7 +81,7 @@ def data_in(x: Any) -> Data | None:
         flat = set(filter(is_flat, here))
         found = {id(part): part for part in level if type(part) not in flat and id(part) not in seen}
         seen |= found.keys()
-        if here <= _EXACT | flat:
+        if here <= (_EXACT | flat) - {deque}:  # a deque refers to its class, since CPython 3.14
             level = gc.get_referents(*found.values())
         else:
             arrays = [part for part in found.values() if isinstance(part, np.ndarray) and part.dtype.hasobject]

@@ -483,7 +483,9 @@ def _implicit(kind: type) -> Iterator[Place]:
 
 def _contents(x: Any) -> list[Any]:
     """What is in a container of any kind."""
-    return x.ravel().tolist() if isinstance(x, np.ndarray) else gc.get_referents(x)
+    if isinstance(x, np.ndarray):
+        return x.ravel().tolist()
+    return [*deque.__iter__(x)] if isinstance(x, deque) else gc.get_referents(x)  # a deque may refer to its class, too
 
 
 def _is_of_values(x: Any) -> bool:
