@@ -15,7 +15,8 @@ OUTSIDE = """
 const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1
   && a.bottom <= b.bottom + 1;
 const box = e => e.getBoundingClientRect();
-return [...document.querySelectorAll('text')].filter(t => !inside(box(t), box(t.parentElement.tagName == 'svg'
+const alone = t => t.parentElement.tagName == 'svg' || t.classList.contains('factor');  // beside a line, in no card
+return [...document.querySelectorAll('text')].filter(t => !inside(box(t), box(alone(t)
   ? document.documentElement : t.parentElement.querySelector('rect'))))
   .map(t => t.textContent)"""
 
