@@ -19,8 +19,8 @@ def torch(*models: Any, **tensors: Any) -> Any:
     library, in float64. The page compares all gradients with PyTorch's, and marks the first node where they differ.
 
     Args:
-        *models: instances of `torch.nn.Module`. The page folds by their submodules, and calls these and parameters by their
-            paths.
+        *models: instances of `torch.nn.Module`. The page folds by their submodules, and calls these and the parameters
+            by their paths.
         **tensors: tensors, by the names that the page gives them. Other tensors get the names of your variables.
 
     Returns:
