@@ -74,7 +74,7 @@ class Node:
 
     def _add_gradient(self: Any, g: Any, taken: set[int] | None = None) -> None:
         """Write a complete gradient to `.grad`: add it, in a leaf; set it, in an inner node of numbers."""
-        if not self._row or self._retains_grad:
+        if self._row is LEAF or self._retains_grad:
             self._gradient = self._plus(self._gradient, g, taken)
         elif self._is_number:
             self._gradient = g

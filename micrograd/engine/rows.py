@@ -125,11 +125,17 @@ def binary(to_a: Any, to_b: Any) -> Callable[[Any], None]:
 
 
 def send(out: Any) -> None:
-    """The step of every other node: of any number of operands, a leaf, or where a rule raised on floats."""
+    """The step of every other node: of any number of operands, or where a rule raised on floats."""
     g = out._sum
     out._add_gradient(g)
     for operand, part in out._row.send(out, g):
         operand._sum = operand._plus(operand._sum, part)
+
+
+def accumulate(leaf: Any) -> None:
+    """The step of a leaf: its gradient is added to `.grad`, which is the integer 0 until the first one comes."""
+    grad = leaf._gradient
+    leaf._gradient = leaf._sum if grad.__class__ is int and grad == 0 else leaf._plus(grad, leaf._sum)
 
 
 def passed(g: Any, _a: Any, _b: Any) -> Any:
@@ -161,3 +167,4 @@ class _Leaf(Row):
 
 
 LEAF = _Leaf("", None)
+LEAF.backward = accumulate

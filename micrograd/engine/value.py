@@ -231,6 +231,8 @@ class Value(Node):
 
         If the total is a node and the part is a number, their sum is a constant.
         """
+        if total.__class__ is float and part.__class__ is float:
+            return total + part
         if total is None or (total.__class__ is int and total == 0):
             return part
         if isinstance(total, Value) and not isinstance(part, Value):

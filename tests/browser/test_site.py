@@ -555,6 +555,8 @@ def test_file_that_is_not_utf_8_is_read(own, encoding):
 
 
 def test_link_holds_the_points_which_are_seen_before_python(own, address):
+    own.page.run("csv.value = arguments[0]; use.click()", PASTED)
+    own.shown("#legend", "points are trained on")
     link = link_of(own)
     assert len(link) < 8000
     with beside(own, address, f"training.html{link}") as other:
