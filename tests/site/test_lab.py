@@ -251,6 +251,13 @@ def test_rate_can_be_changed_while_it_trains():
 
 
 # ------------------------------------------------------------------------------------------------ the cells of a lesson
+@pytest.fixture(autouse=True)
+def no_figure_open():
+    """A cell shows the figures that are open, and a test of another file may have left one."""
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.fixture
 def lesson_begun(monkeypatch):
     """No name is known."""
