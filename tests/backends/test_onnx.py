@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_functions import FUNCTIONS
 from demo_helpers import demo_module
 from tensor_helpers import every_op
 from tensor_ops_list import Op
-from test_equal import FUNCTIONS
 
 import micrograd
 from micrograd import Value, nn, no_grad, save
