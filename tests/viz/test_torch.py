@@ -1,5 +1,6 @@
 """`viz.torch`: what a PyTorch program computes, computed again on Tensors, with PyTorch's gradients."""
 
+import doctest
 import gc
 import math
 import re
@@ -46,6 +47,13 @@ def ops(graph):
 
 def double(*shape):
     return torch.randn(*shape, dtype=torch.double, requires_grad=True)
+
+
+def test_example_of_the_docstring_runs_as_it_says():
+    text = (viz.torch.__doc__ or "").replace("# doctest: +SKIP", "")
+    example = doctest.DocTestParser().get_doctest(text, {"viz": viz, "player": player}, "viz.torch", None, 0)
+    assert len(example.examples) == 5
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
