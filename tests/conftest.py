@@ -114,6 +114,16 @@ def seeded() -> None:
     random.seed(1337)
 
 
+@pytest.fixture(autouse=True)
+def no_mode_is_left_on() -> Generator[None, None, None]:
+    """A mode that outlived its test would change those that follow."""
+    from micrograd.engine.modes import how
+
+    yield
+    left, _ = how.get(), how.set(None)
+    assert left is None
+
+
 @pytest.fixture
 def impatient() -> Generator[None, None, None]:
     """Threads take turns after a microsecond, so that they meet in the middle of things."""
