@@ -125,14 +125,21 @@ def _gelu(a: Any, approximate: str = "none") -> Any:
 
 NAMED: Table = {
     "to type float double half bfloat16 cpu cuda clone contiguous": lambda a, *_, **__: a,
+    "add": operator.add,
+    "sub subtract": operator.sub,
     "rsub": lambda a, b: b - a,
-    "div": operator.truediv,
+    "mul multiply": operator.mul,
+    "div divide true_divide": operator.truediv,
     "rdiv": lambda a, b: b / a,
+    "pow": operator.pow,
     "rpow": lambda a, b: b**a,
-    "mm bmm mv": operator.matmul,
+    "neg negative": operator.neg,
+    "matmul mm bmm mv": operator.matmul,
+    "addmm addmv baddbmm": lambda a, b, c: a + b @ c,
     "transpose": lambda a, i, j: a.swapaxes(i, j),
     "T t": lambda a: a.T,
     "mT": lambda a: a.swapaxes(-1, -2),
+    "getitem": operator.getitem,
     "setitem": lambda a, index, b: record(arrays.setitem(arrays.plain_index(index)), a, b),
     "masked_fill": lambda a, mask, value: where(mask, value, a),
     "clamp clip": lambda a, min=None, max=None: a.clip(min, max),
@@ -153,15 +160,13 @@ for _table in (OF_THE_RESULT, NAMED):
 def counterpart(name: str) -> Callable[..., Any] | None:
     """Our function for PyTorch's of this name, called with PyTorch's result and our operands; None if there is none.
 
-    A function without an entry above is Python's operator, or ours of the same name, or of NumPy's. Ours are called
-    without the options that they lack.
+    A function without an entry above is ours of the same name, or of NumPy's. It is called without the options that it
+    lacks.
     """
     if name in OF_THE_RESULT:
         return OF_THE_RESULT[name]
     if name in NAMED:
         return lambda _out, *args, **named: NAMED[name](*args, **named)
-    if operation := getattr(operator, f"__{name}__", None):
-        return lambda _out, *args: operation(*args)
     ours = getattr(functional, name, None) or FUNCTIONS.get(name) or FUNCTIONS.get(WORDS.get(name, ""))
     if ours is None:
         return None
