@@ -168,6 +168,9 @@ def test_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
             assert cell.execution_count
             assert all(out.output_type != "error" for out in cell.outputs)
             assert " at 0x" not in text_of(cell), "an address, which is another in each run: end the cell with ;"
+            results = [out for out in cell.outputs if out.output_type == "execute_result"]
+            told = [out.data["text/plain"] for out in results if re.match(r"[\[(]?(Text\(|<)", out.data["text/plain"])]
+            assert [text for text in told if "IPython" not in text] == [], "a part of a figure: end the cell with ;"
             for data in (out.get("data", {}) for out in cell.outputs):
                 drawn = "image/svg+xml" in data or re.search("<(svg|iframe|script)", data.get("text/html", ""))
                 seen = "image/png" in data or "<img " in data.get("text/html", "")
