@@ -4,11 +4,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 BASE = ["micrograd", "micrograd.engine", "micrograd.nn", "micrograd.optim"]
 
 
@@ -96,3 +100,39 @@ print(micrograd.__file__, micrograd.__version__, importlib.metadata.version("mic
     place, version, metadata = python(code, "-I", "-S", cwd=tmp_path).splitlines()
     assert Path(place) == installed / "micrograd" / "__init__.py"
     assert version == metadata
+
+
+# ---- the same tomorrow: what others release does not change what is checked here
+
+
+@pytest.mark.parametrize("tool", ["ruff", "pyright[nodejs]"])
+def test_tool_that_judges_the_code_has_one_version_that_is_written_in_one_place(tool):
+    [said] = [word for word in EXTRAS["dev"] if word.startswith(tool)]
+    assert re.fullmatch(re.escape(tool) + r"==[\d.]+", said)
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert re.findall(r"- repo: (.*)", hooks) == ["local"]  # any other would have a version of its own
+    entries = re.findall(r"entry: (\S+)", hooks)
+    assert f".venv/bin/{tool.partition('[')[0]}" in entries
+    assert all(entry.startswith(".venv/bin/") for entry in entries)
+
+
+@pytest.mark.parametrize(("name", "said"), [("graphviz", PROJECT["dependencies"]), ("jax", EXTRAS["jax"])])
+def test_package_that_may_still_change_what_is_called_has_an_upper_bound(name, said):
+    [bounds] = [word for word in said if word.startswith(name)]
+    assert re.fullmatch(name + r">=[\d.]+,<[\d.]+", bounds)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=[path.name for path in WORKFLOWS])
+def test_workflow_runs_pinned_actions_with_the_least_rights(path):
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    assert [words for words in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v[\d.]+", words)] == []
+    assert re.search(r"^permissions: *(\{\}|\n  contents: read)$", text, re.MULTILINE)
+    checkouts = len(re.findall("uses: actions/checkout@", text))
+    assert text.count("persist-credentials: false") == checkouts
+
+
+def test_two_workflows_use_the_same_version_of_an_action():
+    used = {words for path in WORKFLOWS for words in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))}
+    assert len({words.partition("@")[0] for words in used}) == len(used)
