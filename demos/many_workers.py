@@ -36,7 +36,8 @@ try:
     from micrograd.optim import Adam, LambdaLR
 except ModuleNotFoundError as error:
     package = str(error.name).partition(".")[0]
-    sys.exit(f"This demo needs {package}, which is missing: pip install {'.' if package == 'micrograd' else package}")
+    install = "." if package == "micrograd" else package
+    sys.exit(f"This demo needs {package}, which is not installed here: pip install {install}")
 
 FILE = "many_workers.safetensors"
 RUN = {"seed": 1337, "width": 32, "heads": 4, "layers": 1, "batch": 64, "steps": 200, "rate": 0.01, "shards": 0}
