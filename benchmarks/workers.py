@@ -27,7 +27,7 @@ LINE = re.compile(r"([\d,]+) letters a second, (\d+)%")
 
 def job(workers: int, width: int, batch: int, steps: int) -> tuple[float, float, float]:
     """Processor time of all workers; letters a second in the second half; the share of that half spent on sums."""
-    options = {"workers": workers, "width": width, "batch": batch, "steps": steps, "often": steps // 2, "limit": 300}
+    options = {"workers": workers, "width": width, "batch": batch, "steps": steps, "often": steps // 2}
     with tempfile.TemporaryDirectory() as folder:
         words = [word for name, x in options.items() for word in (f"--{name}", str(x))]
         command = [sys.executable, str(DEMO), *words, "--out", folder]

@@ -17,6 +17,7 @@ PAGES = {
     "demos/README.md": "lessons.md",
     "demos/one_page.py": "one-page.md",
     "CONTRIBUTING.md": "how/adding.md",
+    "docs/publish.md": "how/publishing.md",
     "benchmarks/README.md": "benchmarks.md",
     "CHANGELOG.md": "changelog.md",
 }

