@@ -7,7 +7,7 @@ Text is unescaped here; each writer escapes for its own format.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,8 @@ from ...scalars.rows import nothing
 from .. import infix
 from ..infix import Text
 from ..text import shorten
-from ..values import exact_text, is_array, shape_text, value_text
+from ..values import exact_text, is_array, is_plural, shape_text, value_text
+from .heat import Heat, heats_of_array
 
 NO_TERM: Text = ("", infix.ATOM)
 NO_GRADIENT = "\u2013"  # before the backward pass
@@ -46,6 +47,7 @@ class Box:
     mark: str = ""  # words beside the name
     nodes: int = 1  # how many nodes it represents
     times: int = 1  # how many repetitions it represents
+    heats: list[Heat] = field(default_factory=list)  # of an array and of its gradient
 
 
 @dataclass
@@ -53,13 +55,18 @@ class Edge:
     """`uses` of the box `tail` by the box `head`, both indices into `Picture.boxes`.
 
     A use is a node, its index into the walk, and the place of its operand. A `single` line stands for one use, of the
-    only result of its tail.
+    only result of its tail. What it carried back (see `carried.py`) is `part`, the local derivative `local` times the
+    gradient of the head. Of an array, `part` is True, and `flow` has the lengths of its positive and of its negative
+    numbers. Of many numbers, in or out of a folded box, `flow` is that of them all.
     """
 
     tail: int
     head: int
     uses: list[tuple[int, int]]
     single: bool = False
+    local: Any = None
+    part: Any = None
+    flow: tuple[float, float] | None = None
 
     @property
     def count(self) -> int:
@@ -243,9 +250,7 @@ def describe(
             home[i] = g
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
-    began = any(
-        is_array(g := _grad(graph.nodes[i])) or g not in (None, 0) for i in graph.roots
-    )  # was there a backward pass?
+    began = has_gradients(graph)
     unnamed = 0
     for g, group in enumerate(groups):
         id_ = f"n{g}"
@@ -260,6 +265,11 @@ def describe(
         else:
             boxes.append(_group_box(id_, group, graph, began))
     return Picture(boxes, edges, note)
+
+
+def has_gradients(graph: Walk) -> bool:
+    """True if there was a backward pass."""
+    return any(is_array(g := grad_of(graph.nodes[i])) or g not in (None, 0) for i in graph.roots)
 
 
 def _needs_name(box: Box) -> bool:
@@ -290,7 +300,7 @@ def outputs(graph: Walk, group: Group) -> list[int]:
     return [i for i in group.members if i not in used]
 
 
-def _grad(node: Any) -> Any:
+def grad_of(node: Any) -> Any:
     grad = getattr(node, "grad", None)
     return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
 
@@ -308,8 +318,8 @@ def _node_box(
     name, op = label_of(node) or names.get(id(node), ""), op_of(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
     kind = "result" if op or below else leaf if requires_grad else "constant"
-    data, grad = graph.data(i), _grad(node)
-    grad_text = value_text(grad) if began or is_array(grad) or grad else NO_GRADIENT
+    data, grad = graph.data(i), grad_of(node)
+    grad_text = NO_GRADIENT if grad is None or not (began or is_array(grad) or grad) else value_text(grad)
     rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
     rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
     stands_for = _written(_index(node) or op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
@@ -317,7 +327,8 @@ def _node_box(
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
     lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
     tip = "\n".join(filter(None, lines))
-    return Box(id_, kind, name, op, rows, expression, stands_for, tip, getattr(node, "_mark", ""))
+    heats = heats_of_array(data, grad if is_array(grad) else None, i) if is_plural(data) else []
+    return Box(id_, kind, name, op, rows, expression, stands_for, tip, getattr(node, "_mark", ""), heats=heats)
 
 
 def _group_box(id_: str, group: Group, graph: Walk, began: bool) -> Box:

@@ -1,18 +1,20 @@
 """`draw_dot`: a graph as a `graphviz.Digraph` that renders to SVG without the Graphviz programs."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import graphviz
 
+from ...engine.value import Node
 from ...scalars.release import Released
 from ..files import in_full, save_picture
 from ..page import bundle, image
 from . import dot, svg
 from .alt_text import alt_text
-from .data import Picture, describe, roots_of, walk
+from .carried import carry, is_hand_written
+from .data import Picture, describe, grad_of, has_gradients, roots_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
@@ -32,8 +34,10 @@ def draw_dot(
     """Draw the graph of everything that `root` depends on.
 
     Use it to see what a computation has recorded. Each node shows its name, data and grad at the time of the call, and
-    ops are small ovals. The name is the node's label, else that of the caller's variable, or its path in a module. A
-    dash stands for a gradient that no backward pass has reached.
+    ops are small ovals. An array is a heat map. The name is the node's label, else that of the caller's variable, or
+    its path in a module. A dash stands for a gradient that no backward pass has reached. Where gradients are there, a
+    line shows what it carried back by its colour and width, and beside it the local derivative, unless that is 1. The
+    drawing runs no hand-written `_backward`, so such lines stay grey.
 
     Args:
         root: a Value or a Tensor, or a list or tuple of them.
@@ -83,7 +87,17 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
-    return describe(nodes, groups, "; ".join(notes), names.by_id, names.owned)
+    picture = describe(nodes, groups, "; ".join(notes), names.by_id, names.owned)
+    if has_gradients(nodes):
+        grads = {node: g for node in nodes.nodes if (g := _known(node)) is not None}
+        with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs what it held
+            carry(nodes, picture.edges, grads)
+    return picture
+
+
+def _known(node: Any) -> Any:
+    """The gradient of a node whose rule may run: a drawing runs no `_backward` of the user's."""
+    return grad_of(node) if isinstance(node, Node) and not is_hand_written(node) else None
 
 
 if TYPE_CHECKING:  # graphviz declares no types

@@ -13,17 +13,18 @@ from typing import Any
 from .. import infix
 from ..drawing import svg
 from ..drawing.alt_text import alt_text
-from ..drawing.card import CELL, Piece
+from ..drawing.card import Piece
+from ..drawing.carried import factor, flow_of
 from ..drawing.data import NO_GRADIENT, term, walk
+from ..drawing.heat import Heat
 from ..drawing.layout import Point
 from ..drawing.svg import MARGIN, document, words
 from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
 from ..values import hue, short, typeset
-from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
-from .placement import PILL, PlacedScene, factor, placed
+from .placement import PILL, PlacedScene, placed
 from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
@@ -166,7 +167,7 @@ class Timeline:
         computed, step = self.computed[wire.head], self.passes.get(wire.head, self.steps)
         if wire.part is None:
             step = self.steps
-        look, *widths = _flow(wire)
+        look, *widths = flow_of(wire)
         return [
             (0, computed, "waiting", False, 0.0, 0.0),
             (computed, computed + 1, "forward", False, 0.0, 0.0),
@@ -232,7 +233,7 @@ class Timeline:
     def _heat(self, i: int, heat: Heat, piece: Piece) -> str:
         step = self.arrivals(i)[-1][0] if heat.name == "grad" else self.computed.get(i, 0)
         when = self.clock.landing(step, self.steps)
-        return "" if when is None else f'<g class="{when}">{_cells(heat, piece.x, piece.y, piece.wide)}</g>'
+        return "" if when is None else f'<g class="{when}">{svg.cells(heat, piece)}</g>'
 
     def _gives(self, wire: Wire) -> bool:
         """True if a gradient comes back along the wire."""
@@ -294,14 +295,9 @@ class Timeline:
 
 
 # ------------------------------------------------------------------------------------------------ pieces
-def _flow(wire: Wire) -> tuple[str, float, float]:
-    """The look of a wire by what flows back along it, and the widths of its strands."""
-    return svg.flowing(*(wire.flow or (wire.part or 0.0,)))
-
-
 def _sign(wire: Wire) -> str:
     """The hue of a wire while gradients travel along it: "mixed" if they have both signs, "" if they are 0."""
-    return _flow(wire)[0][len("flows ") :]
+    return flow_of(wire)[0][len("flows ") :]
 
 
 def _pill(spot: Point, look: str, lines: list[str]) -> str:
@@ -313,21 +309,3 @@ def _pill(spot: Point, look: str, lines: list[str]) -> str:
         for k, text in enumerate(lines)
     ]
     return f'<g class="{f"pill {look}".strip()}">{rect}{"".join(texts)}</g>'
-
-
-def _cells(heat: Heat, x: float, y: float, wide: float) -> str:
-    """The cells of a heat-map, one path per colour."""
-    where: dict[str, list[str]] = {}
-    for k, letter in enumerate(heat.cells):
-        left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
-        where.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
-    looks = [(*_shade(letter), "".join(where[letter])) for letter in sorted(where) if letter != " "]
-    return "".join(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{path}"/>' for kind, depth, path in looks)
-
-
-def _shade(letter: str) -> tuple[str, float]:
-    """The colour of a cell, "plus", "minus" or "nan", and its depth, from 0 to 1."""
-    level = ord(letter) - ord("A") - STEPS
-    if not "A" <= letter <= "S":
-        return "nan", 0.3
-    return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)

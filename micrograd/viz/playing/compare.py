@@ -18,13 +18,13 @@ from ...engine.value import Node
 from ...scalars.rows import nothing
 from ..drawing import svg
 from ..drawing.alt_text import alt_text
+from ..drawing.carried import is_hand_written, same, sent
 from ..drawing.data import Group, describe, label_of, op_of, term
 from ..infix import ATOM, within
 from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten
 from ..values import is_array, value_text
-from .gradients import is_hand_written, same, sent
 from .player_page import plain, template
 from .views import PlayedGraph, Story, one_root, still
 
