@@ -71,7 +71,7 @@ class Place:
 def face(box: Box, uses: int = 0, shape: str | None = None) -> Face:
     """The card of a box at rest, whose numbers are text; it has so many uses. With a `shape`, it has no rows yet."""
     shape, below = (dict(box.rows).get("shape", ""), rows(box)) if shape is None else (shape, [])
-    name = shorten(box.name, 26, "\u2026")
+    name = shorten(box.name or box.short, 26, "\u2026")
     other = "sum" if box.op == "sum" else "constant" if box.kind == "constant" and shape else ""
     title, named = name or pretty(clean(box.expression) or other), bool(name) or box.kind in FOLDED
     lines = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in below]
@@ -82,16 +82,16 @@ def face(box: Box, uses: int = 0, shape: str | None = None) -> Face:
 
 
 def _aside(box: Box, shape: str) -> str:
-    """The note to the right of the title: repetitions, shape, expression or kind."""
+    """The note to the right of the title: repetitions, expression, shape or kind."""
     if box.times > 1:
         return f"\u00d7{box.times:,}"
     if box.mark:
         return f"{box.mark} {shape}".strip()
-    if shape:
-        return shape.removesuffix(" float64")
-    if box.name and box.expression and len(box.expression) <= 16:
-        return pretty(box.expression)
-    return box.kind if box.name and box.kind in ("input", "parameter") else ""
+    named = box.name or box.short
+    made = box.expression if box.short or (box.name and len(box.expression) <= 16) else ""
+    if made or shape:
+        return "  ".join(filter(None, [pretty(made), shape.removesuffix(" float64")]))
+    return box.kind if named and box.kind in ("input", "parameter") else ""
 
 
 def rows(box: Box) -> list[tuple[str, str]]:

@@ -7,8 +7,9 @@ Text is unescaped here; each writer escapes for its own format.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -48,6 +49,7 @@ class Box:
     nodes: int = 1  # how many nodes it represents
     times: int = 1  # how many repetitions it represents
     heats: list[Heat] = field(default_factory=list)  # of an array and of its gradient
+    short: str = ""  # v1, v2, ... for a node without a name, whose expression is long
 
 
 @dataclass
@@ -236,12 +238,11 @@ def describe(
     note: str = "",
     names: Mapping[int, str] = MappingProxyType({}),
     owned: Collection[int] = (),
-    number: bool = False,
 ) -> Picture:
     """The plain data of a drawing: one box per group, in the order of the walk.
 
-    `names` maps the ids of nodes without a label to names. With `number`, leaves without a name are called v1, v2 and
-    so on. `owned` has the ids of the parameters; other leaves are inputs.
+    `names` maps the ids of nodes without a label to names. A node whose expression is too long to stand for it, or that
+    has none, is called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs.
     """
     groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
@@ -251,7 +252,8 @@ def describe(
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
     began = has_gradients(graph)
-    unnamed = 0
+    taken = {*names.values(), *map(label_of, graph.nodes)}
+    free = filter(lambda name: name not in taken, map("v{}".format, count(1)))
     for g, group in enumerate(groups):
         id_ = f"n{g}"
         if group.kind == "node":
@@ -260,8 +262,8 @@ def describe(
             complete = len(below) == len(graph.operands[i])
             leaf = "parameter" if id(graph.nodes[i]) in owned else "input"
             boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began))
-            if number and _needs_name(boxes[-1]):
-                boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
+            if _needs_name(boxes[-1]):
+                boxes[-1].short = next(free)
         else:
             boxes.append(_group_box(id_, group, graph, began))
     return Picture(boxes, edges, note)
@@ -273,8 +275,8 @@ def has_gradients(graph: Walk) -> bool:
 
 
 def _needs_name(box: Box) -> bool:
-    """True if the expressions of other boxes have no way to refer to this one."""
-    return not (box.name or box.stands_for[0] or box.kind == "constant")
+    """True if there is no short way to refer to this box."""
+    return not (box.name or 0 < len(box.stands_for[0]) <= SHORT or box.kind == "constant")
 
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
@@ -399,7 +401,7 @@ def _slice_text(x: slice) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ expressions
-_LONGEST = 28
+SHORT, WHOLE, _LONGEST = 16, 24, 36  # columns of one that stands for its node, of one in the leaves, and of any
 DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
 
 
@@ -408,19 +410,20 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
     terms: list[Text] = []
     for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
         leaf = term(_node_box("", graph, i, [], names=names))
-        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
+        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 56) if below else leaf)
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 
 def _written(op: str, below: Sequence[Box]) -> Text:
-    """An op and its operands; if that is too long, with shortened names, then with dots for the longest operands."""
-    short = [term(box, 12) for box in below]
+    """An op and its operands in full, else with their short names, shortened ones, and dots for the longest."""
+    named, short = [term(box) for box in below], [term(box, 12) for box in below]
     order = sorted(range(len(short)), key=lambda k: -len(short[k][0]))
     dotted = [
         [DOTS if k in order[:many] and text[0] else text for k, text in enumerate(short)]
         for many in range(len(short) + 1)
     ]
-    tried = (_made(op, terms) for terms in [[*map(term, below)], *dotted])
+    full = [named[k] if "..." in box.stands_for[0] else term(replace(box, short="")) for k, box in enumerate(below)]
+    tried = (_made(op, *ways) for ways in [(full, WHOLE), (named,), *[(terms,) for terms in dotted]])
     return next((made for made in tried if made[0]), NO_TERM)
 
 
@@ -442,5 +445,6 @@ def _number_term(data: Any) -> Text:
 
 def term(box: Box, most: int = 10_000) -> Text:
     """How other boxes' expressions refer to a box, with its binding strength; a name has at most `most` columns."""
-    name = shorten(box.name, most, "...") if len(box.name) > most else box.name
+    name = box.name or box.short
+    name = shorten(name, most, "...") if len(name) > most else name
     return infix.name(name) if name else box.stands_for

@@ -284,7 +284,7 @@ def legend(graph: Picture) -> str:
         return ""
     tops = {*range(len(graph.boxes))} - {edge.tail for edge in graph.edges}
     root = graph.boxes[tops.pop()].name if len(tops) == 1 else ""
-    said = f"\u2202{escape(shorten(root or 'out', 16, DOTS))}/\u2202line: "
+    said = f"Gradient of {escape(shorten(root or 'out', 16, DOTS))}: "
     said += '<tspan class="above">positive</tspan>, <tspan class="below">negative</tspan>, the wider the larger. '
     both = " Two strands: numbers of both signs." * ("flows mixed" in looks)
     return f"{said}A line multiplies by its number, or by 1.{both}"
@@ -292,7 +292,7 @@ def legend(graph: Picture) -> str:
 
 def _tooltip(graph: Picture, edge: Edge) -> str:
     tail, head = graph.boxes[edge.tail], graph.boxes[edge.head]
-    names = [shorten(box.name or box.expression or box.op or box.id, 32, DOTS) for box in (tail, head)]
+    names = [shorten(box.name or box.short or box.expression or box.op or box.id, 32, DOTS) for box in (tail, head)]
     product = f"{short(edge.local)} \u00d7 {pretty(dict(head.rows)['grad'])} = " if edge.local is not None else ""
     sent = f"\n{product}{short(edge.part)}" if isinstance(edge.part, float | int) and edge.part is not True else ""
     return f"{names[0]} \u2192 {names[1]}" + (f" \u00d7{edge.count:,}" if edge.count > 1 else "") + sent

@@ -291,7 +291,7 @@ class Timeline:
         operands = [term(self.scene.cards[wire.tail]) for wire in self.scene.wires if wire.head == i]
         texts = [(shorten(text, 14, DOTS) or DOTS, strength) for text, strength in operands]
         made = card.expression or infix.written("+" if card.op == "sum" else card.op.lower(), texts)[0]
-        return pretty(f"{shorten(card.name, 24, DOTS)} = {made}" if card.name else made)
+        return pretty(" = ".join(filter(None, [shorten(card.name or card.short, 24, DOTS), made])))
 
 
 # ------------------------------------------------------------------------------------------------ pieces

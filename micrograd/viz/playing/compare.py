@@ -107,7 +107,7 @@ class _Side:
         if self.back.missing:
             raise ValueError(f"there are no gradients to compare: {self.back.missing}")
         each = [Group([i]) for i in range(len(self.nodes))]
-        self.boxes = describe(graph, each, "", self.played.found.by_id, number=True).boxes
+        self.boxes = describe(graph, each, "", self.played.found.by_id).boxes
         self.users: list[list[int]] = [[] for _ in self.nodes]
         for i, below in enumerate(self.operands):
             for j in dict.fromkeys(below):

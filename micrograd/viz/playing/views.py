@@ -22,7 +22,7 @@ from ..drawing.fold import AIM, STRETCHES, Call, calls_of, fold_at, plural
 from ..drawing.heat import heat_of_group, heat_of_module, heats_of_array
 from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
-from ..text import clean, shorten, text_width
+from ..text import pretty, shorten, text_width
 from ..values import value_text
 from .gradients import Backprop, backprop
 from .recompute import program
@@ -204,7 +204,7 @@ class PlayedGraph:
     def _title(self) -> str:
         """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
         made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
-        return " = ".join(filter(None, [shorten(self.root.label, 40, "\u2026"), clean(made)])) or "computation graph"
+        return " = ".join(filter(None, [shorten(self.root.label, 40, "\u2026"), pretty(made)])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """(nesting level, name) of each view of the whole graph; the page opens at the first."""
@@ -237,10 +237,10 @@ class PlayedGraph:
         sub, place = self.graph.part(nodes, outside)
         local = [_moved(group, place) for group in groups]
         names = relative(self.names, [i for i in map(id, sub.nodes) if i in self.owned and part.parent >= 0])
-        drawn = describe(sub, local, "", names | self._given(part, outside), self.owned, number=True)
+        drawn = describe(sub, local, "", names | self._given(part, outside), self.owned)
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
-            card.name = card.name or ("" if card.expression else card.op)
+            card.name = card.name or card.short or ("" if card.expression else card.op)
             card.outside, card.op = True, ""
             card.kind = "input" if card.kind == "result" else card.kind
         wires = self._wires(sub, local, drawn.edges)
