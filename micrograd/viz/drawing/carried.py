@@ -3,8 +3,8 @@
 `row.send` gives the parts for the node's gradient, and the local derivatives for a gradient of 1. No gradient changes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from math import hypot, isclose
 from typing import Any
@@ -15,7 +15,7 @@ from ...engine.value import Node
 from ...scalars.release import Released
 from ...scalars.rows import Many
 from ..values import WIDTHS, hue, short, thickness
-from .data import Edge, Walk
+from .data import Edge, Picture, Walk
 
 
 @dataclass
@@ -98,6 +98,30 @@ def _lengths_of_array(part: Any) -> tuple[float, float]:
     with lib(part).errstate(all="ignore"):
         over, under = [float((x**2).sum() ** 0.5) for x in (part[~(part <= 0)], part[part < 0])]
     return over, under
+
+
+def without(graph: Picture, hidden: Collection[int]) -> Picture:
+    """The drawing without some boxes, whose lines go on to their operands."""
+    edges = graph.edges
+    for box in hidden:
+        into, out = [edge for edge in edges if edge.head == box], [edge for edge in edges if edge.tail == box]
+        edges = [edge for edge in edges if box not in (edge.tail, edge.head)]
+        edges += [_through(a, b, len(out) == 1) for a in into for b in out]
+    kept = [i for i in range(len(graph.boxes)) if i not in hidden]
+    place = {i: k for k, i in enumerate(kept)}
+    moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
+    return Picture([graph.boxes[i] for i in kept], moved, graph.note)
+
+
+def _through(first: Edge, then: Edge, alone: bool) -> Edge:
+    """Two lines as one, with the product of their derivatives; `alone` if the node between them has no other use."""
+    local = None if first.local is None or then.local is None else first.local * then.local
+    made = Edge(first.tail, then.head, then.uses, first.single and then.single, local)
+    if alone:
+        made.part, made.flow = first.part, first.flow
+    elif first.local is not None and then.part is not None:
+        made.part = first.local * then.part
+    return made
 
 
 # ------------------------------------------------------------------------------------------------ how it looks

@@ -238,11 +238,13 @@ def describe(
     note: str = "",
     names: Mapping[int, str] = MappingProxyType({}),
     owned: Collection[int] = (),
+    called: Mapping[int, str] = MappingProxyType({}),
 ) -> Picture:
     """The plain data of a drawing: one box per group, in the order of the walk.
 
     `names` maps the ids of nodes without a label to names. A node whose expression is too long to stand for it, or that
-    has none, is called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs.
+    has none, is called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs. `called` maps
+    ids to names that are used in place of a label.
     """
     groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
@@ -261,7 +263,7 @@ def describe(
             below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
             complete = len(below) == len(graph.operands[i])
             leaf = "parameter" if id(graph.nodes[i]) in owned else "input"
-            boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began))
+            boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began, called))
             if _needs_name(boxes[-1]):
                 boxes[-1].short = next(free)
         else:
@@ -315,9 +317,10 @@ def _node_box(
     leaf: str = "input",
     names: Mapping[int, str] = MappingProxyType({}),
     began: bool = True,
+    called: Mapping[int, str] = MappingProxyType({}),
 ) -> Box:
     node = graph.nodes[i]
-    name, op = label_of(node) or names.get(id(node), ""), op_of(node)
+    name, op = called.get(id(node)) or label_of(node) or names.get(id(node), ""), op_of(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
     kind = "result" if op or below else leaf if requires_grad else "constant"
     data, grad = graph.data(i), grad_of(node)

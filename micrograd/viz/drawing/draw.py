@@ -1,6 +1,6 @@
 """`draw_dot`: a graph as a `graphviz.Digraph` that renders to SVG without the Graphviz programs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,8 @@ from ..files import in_full, save_picture
 from ..page import bundle, image
 from . import dot, svg
 from .alt_text import alt_text
-from .carried import carry, is_hand_written
-from .data import Picture, describe, grad_of, has_gradients, roots_of, walk
+from .carried import carry, is_hand_written, without
+from .data import Picture, describe, drawn_node, grad_of, has_gradients, roots_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
@@ -30,6 +30,8 @@ def draw_dot(
     *,
     max_nodes: int | None = MAX_NODES,
     names: Mapping[str, Any] | None = None,
+    hide: Iterable[Any] | Mapping[Any, str] = (),
+    constants: bool = True,
 ) -> "Drawing":
     """Draw the graph of everything that `root` depends on.
 
@@ -47,6 +49,10 @@ def draw_dot(
             than 150). By default, a graph of more than 60 nodes is folded, as in the player. A line below the drawing
             says what was folded. None draws every node.
         names: the variables that give names, such as `globals()`, by default those of the caller.
+        hide: nodes to leave out, such as `[h]`. The lines of a hidden node go on to its operands, with the product of
+            both derivatives. A dict gives nodes another name, and hides those whose name is "", as in
+            `{loss: "error", h: ""}`.
+        constants: False leaves the constants out.
 
     Returns:
         A `graphviz.Digraph` that notebooks display as a picture. `svg()`, `source`, `render(filename)` and `view()`
@@ -55,7 +61,8 @@ def draw_dot(
 
     Raises:
         TypeError: `root` is not a node.
-        ValueError: `root` is an empty list, `rankdir` is unknown, or `max_nodes` is less than 1.
+        ValueError: `root` is an empty list, `rankdir` is unknown, `max_nodes` is less than 1, or a node in `hide` is no
+            part of the graph.
 
     >>> from micrograd.engine import Value
     >>> a = Value(2.0, label="a")
@@ -66,7 +73,7 @@ def draw_dot(
         raise ValueError(f"rankdir is {rankdir!r}; it must be 'LR' (left to right) or 'TB' (top to bottom)")
     if max_nodes is not None and max_nodes < 1:
         raise ValueError(f"max_nodes is {max_nodes!r}; it must be at least 1, or None to draw every node")
-    graph = _picture(root, max_nodes, names)
+    graph = _picture(root, max_nodes, names, hide, constants)
     drawing = Drawing(filename="Digraph.gv", format=format, graph_attr={"rankdir": rankdir, **dot.GRAPH})
     drawing.node_attr.update(dot.NODE)
     drawing.edge_attr.update(dot.EDGE)
@@ -77,8 +84,19 @@ def draw_dot(
     return drawing
 
 
-def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | None) -> Picture:
+def _picture(
+    root: Any,
+    max_nodes: int | None,
+    variables: Mapping[str, Any] | None,
+    hide: Iterable[Any] | Mapping[Any, str],
+    constants: bool,
+) -> Picture:
     nodes = walk(roots_of(root))
+    called = {
+        id(drawn_node(x)): name for x, name in (hide if isinstance(hide, Mapping) else dict.fromkeys(hide, "")).items()
+    }
+    if not called.keys() <= {*map(id, nodes.nodes)}:
+        raise ValueError("`hide` has a node that is no part of this graph: pass nodes that `root` depends on")
     names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
     notes = []
@@ -87,12 +105,23 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
-    picture = describe(nodes, groups, "; ".join(notes), names.by_id, names.owned)
+    groups.sort(key=lambda group: group.members[0])
+    hidden = {
+        i
+        for i, group in enumerate(groups)
+        if called.get(id(nodes.nodes[group.members[0]])) == "" and group.kind == "node"
+    }
+    picture = describe(nodes, groups, "", names.by_id, names.owned, called)
+    if not constants:
+        hidden |= {i for i, box in enumerate(picture.boxes) if box.kind == "constant"}
+    if hidden:
+        notes.append(f"{len(hidden):,} node{'s' * (len(hidden) > 1)} hidden")
+    picture.note = "; ".join(notes)
     if has_gradients(nodes):
         grads = {node: g for node in nodes.nodes if (g := _known(node)) is not None}
         with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs what it held
             carry(nodes, picture.edges, grads)
-    return picture
+    return without(picture, hidden)
 
 
 def _known(node: Any) -> Any:
