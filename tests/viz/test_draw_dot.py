@@ -340,6 +340,9 @@ def test_chain_rule_holds_through_hidden_nodes(seed):
     for node in trace(out)[0]:
         sent = [edge.part for edge in drawn.edges if node.label and drawn.boxes[edge.tail].name == node.label]
         assert not sent or sum(sent) == pytest.approx(node.grad)
+    known = {"tanh"} | {name for box in drawn.boxes for name in (box.name, box.short) if name}
+    for box in drawn.boxes:
+        assert {word for word in re.findall(r"[a-z]\w*", box.expression) if word[0] == "v"} <= known
     for edge in drawn.edges:
         if edge.part is not None:
             assert edge.part == pytest.approx(edge.local * out_grad(drawn.boxes[edge.head]), rel=1e-3, abs=1e-3)

@@ -5,8 +5,9 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
 from math import hypot, isclose
+from re import findall
 from typing import Any
 
 from ...engine.by_hand import Closure
@@ -101,16 +102,23 @@ def _lengths_of_array(part: Any) -> tuple[float, float]:
 
 
 def without(graph: Picture, hidden: Collection[int]) -> Picture:
-    """The drawing without some boxes, whose lines go on to their operands."""
+    """The drawing without some boxes, whose lines go on to their operands, with the sum over all paths."""
     edges = graph.edges
     for box in hidden:
         into, out = [edge for edge in edges if edge.head == box], [edge for edge in edges if edge.tail == box]
         edges = [edge for edge in edges if box not in (edge.tail, edge.head)]
-        edges += [_through(a, b, len(out) == 1) for a in into for b in out]
+        for made in (_through(a, b, len(out) == 1) for a in into for b in out):
+            beside = [edge for edge in edges if (edge.tail, edge.head) == (made.tail, made.head)]
+            edges = [edge for edge in edges if edge not in beside] + [reduce(_together, beside, made)]
     kept = [i for i in range(len(graph.boxes)) if i not in hidden]
     place = {i: k for k, i in enumerate(kept)}
     moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
-    return Picture([graph.boxes[i] for i in kept], moved, graph.note)
+    unknown = {graph.boxes[i].short for i in hidden}
+    said = [{*findall(r"\w+", graph.boxes[i].expression)}.isdisjoint(unknown) for i in kept]
+    boxes = [
+        replace(graph.boxes[i], **{} if known else {"expression": ""}) for i, known in zip(kept, said, strict=True)
+    ]
+    return Picture(boxes, moved, graph.note)
 
 
 def _through(first: Edge, then: Edge, alone: bool) -> Edge:
@@ -122,6 +130,13 @@ def _through(first: Edge, then: Edge, alone: bool) -> Edge:
     elif first.local is not None and then.part is not None:
         made.part = first.local * then.part
     return made
+
+
+def _together(a: Edge, b: Edge) -> Edge:
+    """Two lines beside each other as one, with the sum of their derivatives, if both are of single numbers."""
+    if a.local is None or b.local is None:
+        return Edge(a.tail, a.head, a.uses, a.single)
+    return replace(a, local=a.local + b.local, part=a.part + b.part)
 
 
 # ------------------------------------------------------------------------------------------------ how it looks

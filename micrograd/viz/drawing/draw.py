@@ -49,8 +49,8 @@ def draw_dot(
             than 150). By default, a graph of more than 60 nodes is folded, as in the player. A line below the drawing
             says what was folded. None draws every node.
         names: the variables that give names, such as `globals()`, by default those of the caller.
-        hide: nodes to leave out, such as `[h]`. The lines of a hidden node go on to its operands, with the product of
-            both derivatives. A dict gives nodes another name, and hides those whose name is "", as in
+        hide: nodes to leave out, such as `[h]`. A line then goes on to the operands, with the derivative along
+            all paths. A dict gives nodes another name, and hides those whose name is "", as in
             `{loss: "error", h: ""}`.
         constants: False leaves the constants out.
 
