@@ -114,10 +114,10 @@ def without(graph: Picture, hidden: Collection[int]) -> Picture:
     place = {i: k for k, i in enumerate(kept)}
     moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
     unknown = {graph.boxes[i].short for i in hidden}
-    said = [{*findall(r"\w+", graph.boxes[i].expression)}.isdisjoint(unknown) for i in kept]
-    boxes = [
-        replace(graph.boxes[i], **{} if known else {"expression": ""}) for i, known in zip(kept, said, strict=True)
-    ]
+    boxes = [graph.boxes[i] for i in kept]
+    for box in boxes:
+        if not {*findall(r"\w+", box.expression)}.isdisjoint(unknown):
+            box.expression = ""
     return Picture(boxes, moved, graph.note)
 
 
