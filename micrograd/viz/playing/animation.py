@@ -28,7 +28,7 @@ from .placement import PILL, PlacedScene, placed
 from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
-CAPTION = 34.0
+CAPTION, CAPTION_LETTER = 34.0, 8.2  # the height of a caption, the width of one of its letters
 DOTS = "\u2026"
 MOST_BOXES = 60  # in a GIF
 HOLD = 2  # steps for which the final state is shown
@@ -281,9 +281,11 @@ class Timeline:
         """(from, until, look, sentence) for each step."""
         said = ["The leaves have their values", *[f"Forward: {self._named(i)}" for i in self.computed]]
         if self.scene.backward:
-            said.append("Backward: the gradient of the result by itself is 1")
+            said.append("Backward: the result's own gradient is 1")
             said += [f"Backward: through {self._named(i)}" for i in self.passes] + ["Every gradient is known"]
-        return [(k, k + 1 if k < len(said) - 1 else self.steps, "caption", text) for k, text in enumerate(said)]
+        columns = int((self.seen - 2 * MARGIN) / CAPTION_LETTER)
+        fitting = [shorten(text, columns, DOTS) for text in said]
+        return [(k, k + 1 if k < len(said) - 1 else self.steps, "caption", text) for k, text in enumerate(fitting)]
 
     def _named(self, i: int) -> str:
         """`d = e + c`, with long names shortened."""
