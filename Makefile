@@ -9,7 +9,7 @@ BIN := .venv/bin
 SITE := tests/browser/test_site.py
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons handout test check lint format types pytest sanitize test-site coverage mutants hunt docs site site-serve \
+.PHONY: help which-python demo lessons handout test test-all check lint format types pytest pytest-all sanitize test-site coverage mutants hunt docs site site-serve \
 	bench bench-peers clean
 .DEFAULT_GOAL := help
 
@@ -28,7 +28,9 @@ lessons: .venv/.demos  ## open the course in Jupyter, at lesson 0
 handout: .venv/.demos  ## for a class: notebooks without solutions, a key, slides, worksheets, in out/handout/; ARGS="--students 30 04"
 	$(BIN)/python demos/lessons/handout.py $(ARGS)
 
-test: lint types pytest  ## lint, types, all tests; several minutes
+test: lint types pytest  ## lint, types, and the tests of what most changes touch: three minutes
+
+test-all: lint types pytest-all  ## lint, types, all tests but those of the built site: ten minutes
 
 check: lint types  ## lint, types, the engine's own tests: under a minute, while one works
 	$(PYTEST) @tests/engine.txt
@@ -47,8 +49,11 @@ format: .venv/.dev  ## ruff: lint and format, what it can fix is fixed
 types: .venv/.dev  ## pyright
 	$(BIN)/pyright
 
-pytest: .venv/.dev  ## tests, doctests, README; all but those of the built site
-	$(PYTEST) --ignore=$(SITE)
+pytest: .venv/.dev  ## tests, doctests, README; without back ends, lessons and pages, unless they were changed
+	$(PYTEST) --ignore=$(SITE) -m "$$($(BIN)/python tools/what_to_test.py)"
+
+pytest-all: .venv/.dev
+	HUNT_EXAMPLES=40 $(PYTEST) --ignore=$(SITE)
 
 sanitize: .venv/.dev  ## the programs in C under AddressSanitizer and UBSan; some minutes; needs gcc
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \

@@ -3,6 +3,7 @@
 import argparse
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,8 @@ def installed() -> dict[str, Path | None]:
     engines: dict[str, Path | None] = {"micrograd": HERE.parent, **dict.fromkeys(WRITTEN_HERE)}
     if install("classic", CLASSIC):
         engines["classic"] = PEERS / "classic"
+    if shutil.which("node"):
+        engines["node"] = None  # which runs what `save(step, "step.js")` writes
     if importlib.util.find_spec("torch"):
         engines |= {"torch": None} | ({"torch-compiled": None} if works("torch-compiled") else {})
     engines |= {name: PEERS / name for name in (*OTHERS, "jax") if (PEERS / name).is_dir() and works(name)}

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from math import isclose
-from shutil import which
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,14 @@ import micrograd
 from micrograd import Tensor, Value, grad
 from micrograd.common import trees
 
-find_compiler: Any = bool  # it finds nothing where the folder of back ends was taken away
-if HAS_BACKENDS := find_spec("micrograd.backends") is not None:
-    from micrograd.backends.libraries import find_compiler
-
-IN_C = pytest.mark.in_c, pytest.mark.skipif(not find_compiler(), reason="no C compiler: apt install gcc")
+HAS_BACKENDS = find_spec("micrograd.backends") is not None
 NEEDS_BACKENDS = pytest.mark.skipif(not HAS_BACKENDS, reason="the folder micrograd/backends was taken away")
+
+# In `make test-all`, and where a back end was touched; conftest.py knows what each needs
+IN_C, IN_NODE, IN_JAX = pytest.mark.in_c, pytest.mark.in_node, pytest.mark.in_jax
 C = pytest.param("c", marks=IN_C)
-JAVASCRIPT = pytest.param(
-    "javascript", marks=pytest.mark.skipif(not (HAS_BACKENDS and which("node")), reason="no Node: apt install nodejs")
-)
-NO_JAX = pytest.mark.skipif(
-    not (HAS_BACKENDS and find_spec("jax")), reason="JAX is not installed: pip install -e '.[jax]'"
-)
-JAX = pytest.param("jax", marks=NO_JAX)
+JAVASCRIPT = pytest.param("javascript", marks=IN_NODE)
+JAX = pytest.param("jax", marks=IN_JAX)
 LOOPED = [C, JAVASCRIPT]  # what programs are written in as loops
 BACKENDS = ["python", "numpy", C]  # of numbers
 
@@ -48,12 +41,12 @@ def near(a: Any, b: Any, tolerance: float = 1e-12) -> bool:
     return isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
 
 
-def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
+def same(found: Any, expected: Any, tolerance: float = 1e-12, what: str = "") -> None:
     """Equal to 1e-12 of the greatest element: sums may be taken in another order."""
     for a, b in zip(found, expected, strict=True):
         a, b = np.asarray(a), np.asarray(b)
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(abs(b).max(initial=0), 1))
+        assert (a.shape, a.dtype) == (b.shape, b.dtype), what
+        np.testing.assert_allclose(a, b, tolerance, tolerance * max(abs(b).max(initial=0), 1), err_msg=what)
 
 
 def eager_step(loss: Callable, optimizer: Any, *args: Any) -> Any:

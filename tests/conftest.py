@@ -5,9 +5,12 @@ import importlib.util
 import os
 import random
 import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,12 +36,28 @@ settings.load_profile("micrograd")
 # installed, nothing may be: a skip fails.
 EVERYTHING = os.environ.get("MICROGRAD_HAS") == "everything"
 LACKS = re.compile(r"No module named '(\w+)")
+OURS = {path.stem for path in Path(__file__).parent.rglob("*.py")}  # a test may import none of another folder
+OF_FOLDERS = {"browser": "pages", "site": "pages", "backends": "back_ends"}  # marks of all tests there
 IN_A_BROWSER = sys.platform == "emscripten"
 NOT_IN_A_BROWSER = {  # what is said there, and what is lacking
     "can't start new thread": "no threads",
     "does not support processes": "no processes",
     "stack switching not supported": "no asyncio.run",
     "No module named 'numpy'": "no numpy",
+}
+
+
+def _compiler() -> list[str]:
+    from micrograd.backends.libraries import find_compiler
+
+    return find_compiler()
+
+
+# The marks of tests that run programs of a back end, and what they need
+NEEDS: dict[str, tuple[Callable[[], object], str]] = {
+    "in_c": (cache(_compiler), "no C compiler: apt install gcc"),
+    "in_node": (lambda: shutil.which("node"), "no Node: apt install nodejs"),
+    "in_jax": (lambda: importlib.util.find_spec("jax"), "JAX is not installed: pip install -e '.[jax]'"),
 }
 
 
@@ -54,7 +73,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, p
     """A file that needs what is not installed is skipped: a skip, and no error."""
     report = yield
     lacks = LACKS.search(str(report.longrepr)) if report.failed else None
-    if report.skipped or (lacks and importlib.util.find_spec(lacks[1]) is None):
+    if report.skipped or (lacks and importlib.util.find_spec(lacks[1]) is None and lacks[1] not in OURS):
         once = type(collector) is pytest.Module  # its doctests are collected too
         report.result = [Lacking.from_parent(collector, name=_reason(report))] if once else []
         report.outcome, report.longrepr = "passed", None
@@ -62,11 +81,24 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, p
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The examples of plots are tests too."""
+    """What is left to `make test-all` by its folder. And the examples of plots are tests too."""
+    for item in items:
+        if mark := OF_FOLDERS.get(item.path.parent.name):
+            item.add_marker(mark)
     if importlib.util.find_spec("matplotlib") is None:
         for item in items:
             if item.path.name == "plots.py":
                 item.add_marker(pytest.mark.skip("no matplotlib"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What runs in a back end needs the folder of back ends, and a program or a package."""
+    for mark in NEEDS.keys() & {mark.name for mark in item.iter_markers()}:
+        found, reason = NEEDS[mark]
+        if importlib.util.find_spec("micrograd.backends") is None:
+            pytest.skip("the folder micrograd/backends was taken away")
+        if not found():
+            pytest.skip(reason)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -112,6 +144,16 @@ def pytest_collection() -> Generator[None, object, object]:
 def seeded() -> None:
     """Value's nn draws its weights from `random`: a test that fails must fail again."""
     random.seed(1337)
+
+
+@pytest.fixture(autouse=True)
+def no_mode_is_left_on() -> Generator[None, None, None]:
+    """A mode that outlived its test would change those that follow."""
+    from micrograd.engine.modes import how
+
+    yield
+    left, _ = how.get(), how.set(None)
+    assert left is None
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
 from itertools import count
 from typing import Any
 
@@ -60,16 +60,16 @@ def interrupted_at(step: int, run: Callable[[], None]) -> bool:
         return trace
 
     before = sys.gettrace()
-    with errstate():
-        sys.settrace(trace)
-        try:
-            run()
-            sys.gettrace()  # a call: what was sent at the very end comes now
-        except KeyboardInterrupt:
-            return True
-        finally:
-            sys.settrace(before)
-            assert_nobody_holds_the_lock()
+    sys.settrace(trace)
+    try:
+        # In a context of its own, since no `with` can end a mode, ours or NumPy's, where a Ctrl-C comes as it ends
+        copy_context().run(run)
+        sys.gettrace()  # a call: what was sent at the very end comes now
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+        assert_nobody_holds_the_lock()
     return False
 
 
@@ -85,11 +85,6 @@ def interrupted_everywhere(fresh: Callable[[], tuple[Any, ...]], lines: int = 20
         if not hit:
             break
     assert line > lines
-
-
-def errstate() -> AbstractContextManager[Any]:
-    """Restores how NumPy warns: its own `with np.errstate` does not where a Ctrl-C comes at its end."""
-    return sys.modules["numpy"].errstate() if "numpy" in sys.modules else nullcontext()
 
 
 def assert_nobody_holds_the_lock() -> None:

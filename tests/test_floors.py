@@ -12,6 +12,8 @@ import pytest
 
 import micrograd
 
+pytestmark = pytest.mark.long
+
 PACKAGE, TESTS = Path(micrograd.__file__).parent, Path(__file__).parent
 
 # From the top: what is taken off, besides all that was before, and some tests of what is left.

@@ -1,5 +1,6 @@
 """The guides' blocks without prompts, which need packages that a reader may lack. Blocks with prompts are doctests."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -35,6 +36,8 @@ def test_exported_models_give_the_same_numbers_elsewhere(tmp_path, monkeypatch):
     written = {"model.safetensors", "model.onnx", "small.onnx", "forces.onnx", "step.onnx", "state.json"}
     assert {path.name for path in tmp_path.iterdir()} == written
     assert (tmp_path / "small.onnx").stat().st_size < 4096  # "a few kilobytes"
+    step = importlib.import_module("onnxruntime").InferenceSession("step.onnx")
+    assert {x.name: x.shape for x in step.get_inputs()}["x"] == ["batch", 2]
 
 
 def test_program_in_pytorch_is_shown_as_the_guide_says(tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 """The hunt: programs drawn by hypothesis, run in every way there is, and held against each other and against PyTorch.
 
-In the suite each test draws a few; `make hunt SECONDS=3600` draws for as long as it may. What it finds is shrunk, kept
-in `.hypothesis/`, tried first the next time, and comes here as an `@example` once it is mended.
+In `make test` each test draws a few, and 40 in `make test-all`; `make hunt SECONDS=3600` draws for as long as it may.
+What it finds is shrunk, kept in `.hypothesis/`, tried first the next time, and comes here as an `@example` once it is
+mended.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ pytestmark = [  # NumPy's, of what overflows and is left out; and PyTorch's
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:.*degrees of freedom:UserWarning"),
 ]
-EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("HUNT_EXAMPLES", "10"))
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 hunted = settings(
     max_examples=EXAMPLES,

@@ -78,6 +78,7 @@ def test_wheel_in_a_clean_environment_computes_and_prints_its_page(environment, 
     assert output(*run, "page", cwd=tmp_path) == (ROOT / "demos" / "one_page.py").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_type_checker_knows_every_type(tmp_path, monkeypatch):
     pytest.importorskip("pyright", reason="pyright, which proves the types, is not installed")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -6,6 +6,7 @@ from benchmarks.works import (
     compiled_gpt,
     compiled_sizes,
     first_use,
+    gpt_letters,
     long_chain,
     memory,
     moons,
@@ -24,6 +25,7 @@ MODULES = (
     tensor_steps,
     compiled,
     compiled_gpt,
+    gpt_letters,
     compiled_sizes,
 )
 WORKS: dict[str, Work] = {module.WORK.name: module.WORK for module in MODULES}

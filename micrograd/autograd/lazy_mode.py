@@ -143,7 +143,8 @@ def realize(node: Any) -> Any:
     >>> realize(b)
     Value(data=6.0, grad=0)
     """
-    holding(lock, _realize, node)
+    if isinstance(node, _Later):
+        holding(lock, _realize, node)
     return node
 
 

@@ -4,7 +4,7 @@
 what ONNX lacks in terms of what it has. Floats have one dtype throughout; parameters are stored with their current
 numbers, but those that a training step writes to are inputs, and their next values outputs. Two programs that differ by
 one size of their inputs become one with a free axis, "batch": each becomes a `Graph`, and where these have different
-shapes, the shape is computed from the size of the batch.
+shapes, or different constants such as the 1/n of a mean, the file computes them from the size of the batch.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ END = np.iinfo(np.int64).max
 
 
 Info = tuple[str, Any, Sequence[int]]  # name, dtype and shape
+Node = tuple[str, list[str], str, dict[str, Any]]  # op, operands, result and settings
 
 
 class Differs(RuntimeError):
@@ -67,11 +68,11 @@ class Graph:
     def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, by_rows: bool):
         self.onnx = onnx
         self.kind = kind
-        self.nodes: list[Any] = []
+        self.nodes: list[Node] = []
         self.inputs: list[Info] = []
         self.outputs: list[Info] = []
         self.shapes: list[Info] = []  # stored too, or computed from the size of the batch
-        self.stored: dict[Any, tuple[str, np.ndarray]] = {}  # by content, or by name
+        self.stored: list[tuple[Any, str, np.ndarray]] = []  # each with what it is known by: its content, or its name
         self.names: dict[Symbol, str] = {}
         updates = program.updates
         values = rewritten([*leaves(program.values), *(new for _, new in updates)], FORMS)
@@ -95,7 +96,7 @@ class Graph:
         for name, (result, dtype, shape) in zip(names, [*found, *state], strict=True):
             while name in taken:
                 name += "_"
-            self.nodes.append(onnx.helper.make_node("Identity", [result], [name]))
+            self.nodes.append(("Identity", [result], name, {}))
             self.outputs.append((name, dtype, shape))
 
     def model(self, twin: Graph) -> Any:
@@ -107,27 +108,36 @@ class Graph:
         if self._signature() != twin._signature():
             raise Differs
         make, n, m = self.onnx.helper, 1, 1
-        nodes: list[Any] = []
+        nodes: list[Node] = []
         for (name, _, shape), (_, _, other) in zip(self.inputs, twin.inputs, strict=True):
             for axis, (a, b) in enumerate(zip(shape, other, strict=True)):
                 if a != b and not nodes:
                     n, m = a, b
-                    nodes.append(make.make_node("Shape", [name], ["t0"], start=axis, end=axis + 1))
+                    nodes.append(("Shape", [name], "t0", {"start": axis, "end": axis + 1}))
                 if a != b and (a, b) != (n, m):
                     raise Differs
-        arrays = [*self.stored.values()]
-        reshapes = {node.input[1] for node in self.nodes if node.op_type == "Reshape"}
+        arrays: dict[str, np.ndarray] = {}
+        first: dict[Any, str] = {}  # the name under which a content is stored
+        names: dict[str, str] = {}  # of constants with the same content, that of the first
+        for (key, name, x), (other, _, y) in zip(self.stored, twin.stored, strict=True):
+            if key == other:
+                names[name] = first.setdefault(key, name)
+                arrays[names[name]] = x
+            else:
+                held, made = _of_the_batch(name, x, y, n, m, make.np_dtype_to_tensor_dtype(x.dtype))
+                arrays, nodes = arrays | held, nodes + made
+        reshapes = {operands[1] for op, operands, *_ in self.nodes if op == "Reshape"}
         for (name, _, shape), (_, _, other) in zip(self.shapes, twin.shapes, strict=True):
             x, y = np.array(shape, np.int64), np.array(other, np.int64)
             fixed, times = np.where(x == y, x, 0), np.where(x == y, 0, x // (n or 1))
             if name in reshapes and x.all() and (x != y).sum() == 1:
-                arrays.append((name, np.where(x == y, x, -1)))  # onnx computes this size
+                arrays[name] = np.where(x == y, x, -1)  # onnx computes this size
             elif (x == y).all():
-                arrays.append((name, x))
+                arrays[name] = x
             elif (x == fixed + n * times).all() and (y == fixed + m * times).all():
-                arrays += [(f"{name}_fixed", fixed), (f"{name}_times", times)]
-                nodes.append(make.make_node("Mul", ["t0", f"{name}_times"], [f"{name}_free"]))
-                nodes.append(make.make_node("Add", [f"{name}_fixed", f"{name}_free"], [name]))
+                arrays |= {f"{name}_fixed": fixed, f"{name}_times": times}
+                nodes.append(("Mul", ["t0", f"{name}_times"], f"{name}_free", {}))
+                nodes.append(("Add", [f"{name}_fixed", f"{name}_free"], name, {}))
             else:
                 raise Differs
         infos = []
@@ -136,15 +146,19 @@ class Graph:
             dims = [a if a == b else "batch" if (a, b) == (n, m) else None for a, b in zip(shape, other, strict=True)]
             infos.append(make.make_tensor_value_info(name, make.np_dtype_to_tensor_dtype(dtype), dims))
         inputs, outputs = infos[: len(self.inputs)], infos[len(self.inputs) :]
-        initializers = [self.onnx.numpy_helper.from_array(x, name) for name, x in arrays]
-        graph = make.make_graph([*nodes, *self.nodes], "micrograd", inputs, outputs, initializers)
+        initializers = [self.onnx.numpy_helper.from_array(np.asarray(x), name) for name, x in arrays.items()]
+        written = [
+            make.make_node(op, [names.get(name, name) for name in operands], [result], **settings)
+            for op, operands, result, settings in (*nodes, *self.nodes)
+        ]
+        graph = make.make_graph(written, "micrograd", inputs, outputs, initializers)
         opset = [make.make_opsetid("", OPSET)]
         return make.make_model(graph, opset_imports=opset, ir_version=IR, producer_name="micrograd")
 
     def _signature(self) -> Any:
         """What is the same in a twin."""
         infos = [(name, dtype, len(shape)) for name, dtype, shape in (*self.inputs, *self.shapes, *self.outputs)]
-        return self.nodes, [*self.stored], infos
+        return self.nodes, [(name, x.dtype, x.ndim) for _, name, x in self.stored], infos
 
     # ---- what it reads
 
@@ -184,7 +198,7 @@ class Graph:
         """A node, and the name of its result. The operands are names, or what has one."""
         names = [x if x.__class__ is str else self.value(x) for x in operands]
         result = f"t{len(self.nodes) + 1}"
-        self.nodes.append(self.onnx.helper.make_node(op, names, [result], **settings))
+        self.nodes.append((op, names, result, settings))
         return result
 
     def like(self, x: Symbol, *operands: Any) -> list[str]:
@@ -206,7 +220,9 @@ class Graph:
         if x.dtype.kind == "f" and np.dtype(dtype) == np.float32:
             x = np.where(np.isinf(x), x, np.clip(x, *np.array([-1, 1]) * float(np.finfo(dtype).max)))
         x = np.asarray(x, dtype, order="C")
-        return self.stored.setdefault(name or (x.dtype, x.shape, x.tobytes()), (name or self._unused(), x))[0]
+        key, name = name or (x.dtype, x.shape, x.tobytes()), name or self._unused()
+        self.stored.append((key, name, x))
+        return name
 
     def ints(self, *numbers: int) -> str:
         """A constant vector."""
@@ -236,6 +252,28 @@ class Graph:
 
 def _shape(x: Any) -> tuple[int, ...]:
     return getattr(x, "shape", None) or ()
+
+
+def _of_the_batch(name: str, x: np.ndarray, y: np.ndarray, n: int, m: int, to: int) -> tuple[dict, list[Node]]:
+    """The arrays and nodes that compute a constant: it is x where the size of the batch is n, and y where it is m.
+
+    It is a number times a power of the size, such as the 1/n of a mean, or it numbers the rows.
+
+    Raises:
+        Differs: it is neither.
+    """
+    size, by, power, grown, zero, one = (f"{name}_{part}" for part in ("size", "by", "power", "grown", "zero", "one"))
+    nodes: list[Node] = [("ReduceSum", ["t0"], f"{name}_n", {"keepdims": 0})]  # a number, without an axis
+    nodes.append(("Cast", [f"{name}_n"], size, {"to": to}))
+    if x.ndim == 1 and n and x.size * m == y.size * n and all(np.array_equal(a, np.arange(a.size)) for a in (x, y)):
+        nodes += [("Mul", [size, by], grown, {}), ("Range", [zero, grown, one], name, {})]
+        return {by: x.dtype.type(x.size // n), zero: x.dtype.type(0), one: x.dtype.type(1)}, nodes
+    for k in (-1, 1, -2, 2) if x.ndim == 0 and x.dtype.kind == "f" and n * m and n != m else ():
+        factor, other = x / float(n) ** k, y / float(m) ** k
+        if np.isclose(factor, other, rtol=8 * np.finfo(x.dtype).eps, atol=0.0):
+            nodes += [("Pow", [size, power], grown, {}), ("Mul", [grown, by], name, {})]
+            return {by: x.dtype.type(factor), power: x.dtype.type(k)}, nodes
+    raise Differs
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -289,7 +327,7 @@ def _scattered(graph: Graph, x: Symbol, into: Any, a: Any, index: Any, **reducti
     places = np.empty(x.shape, bool)[fixed]
     flat = graph.add("Reshape", into, graph.ints(-1))
     at = graph.add("Reshape", _item(graph, numbers, x.ndim, index), graph.ints(-1, 1))
-    values = graph.add("Expand", *graph.like(x, a), graph.ints(*places.shape))
+    values = graph.add("Expand", *graph.like(x, a), graph.shape(places.shape))
     values = graph.add("Reshape", values, graph.ints(-1))
     return graph.reshaped(x, graph.add("ScatterND", flat, at, values, **reduction))
 

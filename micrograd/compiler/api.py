@@ -70,7 +70,7 @@ def compile(
     Use it for a loss that a loop calls in each step, or with `update=` for the whole step. The first call traces fn,
     and later calls run the program, which gives fn's results and gradients up to rounding. Shapes should stay the same,
     and no `if` may depend on a number. What fn finds besides its arguments is of four kinds, which the guide
-    `docs/fast.md` lists in full.
+    `docs/contract.md` lists in full.
 
     - Live values are read at each call. They are the numbers of the nodes that fn reaches, and the settings and state
       of an optimizer in `update=`.

@@ -85,11 +85,11 @@ class Interceptor:
         outside = now
         while outside is not None and outside.instead is self:
             outside = outside.outer
-        token = how.set(OpState(now.records, None if outside is None else outside.instead, now))
         try:
+            how.set(OpState(now.records, None if outside is None else outside.instead, now))
             return row(*operands)
         finally:
-            how.reset(token)
+            how.set(now)
 
     def recorded(self, node: Any) -> None:
         """A node got a history."""
@@ -158,7 +158,12 @@ class Mode(ContextDecorator):
         return State(self.value, outer)
 
     def __enter__(self) -> None:
-        self.variable.set(self._state(self.variable.get()))
+        outer = self.variable.get()
+        try:
+            self.variable.set(self._state(outer))
+        except BaseException:  # a Ctrl-C after the mode was set: the `with` does not begin, and so would not end it
+            self.variable.set(outer)
+            raise
 
     def __exit__(self, *_: object) -> None:
         state = self.variable.get()

@@ -319,11 +319,12 @@ def _tagging(call: Callable, parts_tag: bool = False) -> Callable:
     @wraps(call)
     def __call__(self: Module, *args: Any, **kwargs: Any) -> Any:
         modules = calling(self)
-        token = _calling.set(modules)
+        outer = _calling.get()
         try:
+            _calling.set(modules)
             out = call(self, *args, **kwargs)
         finally:
-            _calling.reset(token)
+            _calling.set(outer)
         if not parts_tag:
             inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args)
             mark = (*modules, inputs)

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,21 +21,14 @@ from micrograd.compiler.graph import Graph
 from micrograd.compiler.lowered import Lowered, Read
 
 
-def needs_compiler(test: Any) -> Any:
-    """Mark a test that compiles C."""
-    for mark in IN_C:
-        test = mark(test)
-    return test
-
-
-@needs_compiler
+@IN_C
 def test_source_in_c_names_each_step_and_its_shape():
     f = micrograd.compile(lambda x: (x.exp() * 2).sum(), backend="c")
     f(np.ones((2, 3)))
     assert "= exp(x[i]);  // exp (2, 3)" in f.source
 
 
-@needs_compiler
+@IN_C
 def test_small_network_of_values_is_loops_and_a_formula_is_lines():
     model, points = nn.MLP(2, [4, 1], rng=random.Random(0)), np.random.default_rng(0).normal(size=(10, 2))
     loss = lambda points: sum(model(x) ** 2 for x in points)  # noqa: E731
@@ -48,7 +40,7 @@ def test_small_network_of_values_is_loops_and_a_formula_is_lines():
     assert "for (" not in g.source
 
 
-@needs_compiler
+@IN_C
 def test_programs_that_differ_in_the_numbers_of_constants_have_one_source():
     """And so one library; equal constants are one."""
     x, numbers = np.ones(20), np.arange(20.0)
@@ -60,7 +52,7 @@ def test_programs_that_differ_in_the_numbers_of_constants_have_one_source():
     assert "k2" not in f.source
 
 
-@needs_compiler
+@IN_C
 def test_arrays_may_lie_elsewhere_in_each_call_and_in_any_order():
     f = micrograd.compile(lambda x: (x * 2.0).sum(0), backend="c")
     x = np.arange(24.0).reshape(4, 6)
@@ -68,7 +60,7 @@ def test_arrays_may_lie_elsewhere_in_each_call_and_in_any_order():
         np.testing.assert_array_equal(f(part).data, (part * 2.0).sum(0))
 
 
-@needs_compiler
+@IN_C
 def test_element_that_is_set_more_than_once_is_the_last_in_the_order_of_the_index():
     """A loop over the axes in the order of the memory would set them in another one."""
     graph = Graph()
@@ -96,7 +88,7 @@ def test_wrong_cc_is_named(monkeypatch: pytest.MonkeyPatch):
         micrograd.compile(lambda x: x * x, backend="c")(Value(2.0))
 
 
-@needs_compiler
+@IN_C
 def test_compiler_that_fails_shows_its_first_line_and_the_source(cache: Path):
     with pytest.raises(RuntimeError, match=r"(?s)failed: .*error.*The source is (\S+\.c)") as caught:
         libraries.compiled("this is no C;", ("-O0",))
@@ -118,14 +110,14 @@ def test_compiler_of_the_package_ziglang_is_found_where_there_is_no_other(
         libraries._found.cache_clear()
 
 
-@needs_compiler
+@IN_C
 def test_float16_is_refused_by_name():
     f = micrograd.compile(lambda x: x * 2, backend="c")
     with pytest.raises(RuntimeError, match=r"backend='c' has no float16: use numpy"):
         f(np.ones(3, np.float16))
 
 
-@needs_compiler
+@IN_C
 def test_labels_and_names_do_not_reach_the_text_of_c():
     x = Value(2.0, label='"); system("true"); //')
     f = micrograd.compile(eval("lambda système, int_: x * système + int_", {"x": x}), backend="c")
@@ -143,7 +135,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SOURCE = "#include <stdint.h>\nint64_t program(void **at) { return 7; }\n"
 
 
-@needs_compiler
+@IN_C
 def test_library_is_compiled_once_for_its_source_and_flags(cache: Path):
     assert libraries.cached(SOURCE, ("-O0",)) is None
     assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
@@ -152,7 +144,7 @@ def test_library_is_compiled_once_for_its_source_and_flags(cache: Path):
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
 
 
-@needs_compiler
+@IN_C
 def test_cache_that_others_may_write_to_is_not_used(cache: Path):
     cache.mkdir()
     cache.chmod(0o777)
@@ -160,14 +152,14 @@ def test_cache_that_others_may_write_to_is_not_used(cache: Path):
     assert not [*cache.iterdir()]
 
 
-@needs_compiler
+@IN_C
 def test_cache_that_cannot_be_written_gives_way_to_a_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert libraries.compiled(SOURCE, ("-O0",)).program() == 7
 
 
-@needs_compiler
+@IN_C
 def test_library_that_is_damaged_is_compiled_again_from_the_source_as_it_was(cache: Path):
     libraries.compiled(SOURCE, ("-O0",))
     (source,), (library,) = cache.glob("*.c"), cache.glob("*.so")
@@ -180,7 +172,7 @@ def test_library_that_is_damaged_is_compiled_again_from_the_source_as_it_was(cac
     assert source.read_text() == SOURCE
 
 
-@needs_compiler
+@IN_C
 def test_processes_that_compile_one_program_at_once_each_have_the_whole(cache: Path):
     script = f"""if True:
         from micrograd.backends import libraries
@@ -195,7 +187,7 @@ def test_processes_that_compile_one_program_at_once_each_have_the_whole(cache: P
     assert not [*cache.glob("making-*")]
 
 
-@needs_compiler
+@IN_C
 def test_cache_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(libraries, "MOST", 2)
     for i in range(4):
@@ -204,7 +196,7 @@ def test_cache_is_bounded(cache: Path, monkeypatch: pytest.MonkeyPatch):
     assert len([*cache.glob("*.so")]) <= 2
 
 
-@needs_compiler
+@IN_C
 def test_program_that_is_called_often_is_compiled_again_for_speed(cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("MICROGRAD_CFLAGS", raising=False)
     f = micrograd.compile(lambda x: (x * x).sum(), backend="c")

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from compile_helpers import in_node, plain, same
+from compiled_functions import LABELLED, words
 from demo_helpers import demo_module
-from test_compile_labels import OF_ARRAYS, words
 
 import micrograd
 from micrograd import Tensor, Value, nn, no_grad
@@ -23,7 +23,7 @@ from micrograd import functional as F
 from micrograd.nn.saving import save
 from micrograd.optim import SGD, Adam
 
-needs_node = pytest.mark.skipif(not shutil.which("node"), reason="no Node: apt install nodejs")
+needs_node = pytest.mark.in_node
 STEPS = 100
 
 
@@ -227,9 +227,9 @@ def test_texts_of_the_users_are_strings_of_ascii_and_labels_are_left_out():
 
 
 @needs_node
-@pytest.mark.parametrize("what", OF_ARRAYS)
+@pytest.mark.parametrize("what", LABELLED)
 def test_labels_are_checked_as_in_python(what: str):
-    f, right, wrong = OF_ARRAYS[what]
+    f, right, wrong = LABELLED[what]
     step = called(micrograd.compile(f), right)
     found, message = in_node(step, f"[step({{y: {plain(right)}}}), {thrown(f'step({{y: {plain(wrong)}}})')}]")
     same([found], [f(Tensor(right)).data])

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_functions import FUNCTIONS
 from demo_helpers import demo_module
 from tensor_helpers import every_op
 from tensor_ops_list import Op
-from test_equal import FUNCTIONS
 
 import micrograd
-from micrograd import Value, nn, no_grad, save
+from micrograd import Value, functional, nn, no_grad, save
 from micrograd.common import trees
 from micrograd.functional import cross_entropy
 from micrograd.optim import SGD, Adam, AdamW
@@ -191,8 +191,13 @@ def test_onnx_has_the_parameters_of_the_moment(tmp_path):
 
 
 def test_onnx_has_fixed_sizes_where_the_batch_decides_more_than_an_axis(tmp_path):
-    f = compiled(lambda x: x @ x.T + np.arange(x.shape[0]), (RNG.normal(size=(3, 4)),), (RNG.normal(size=(5, 4)),))
+    f = compiled(lambda x: x @ x.T + np.arange(x.shape[0]) ** 2, (RNG.normal(size=(3, 4)),), (RNG.normal(size=(5, 4)),))
     assert session(f, tmp_path / "model.onnx").get_inputs()[0].shape == [5, 4]
+
+
+def test_numbers_of_the_rows_follow_the_batch(tmp_path):
+    f = compiled(lambda x: x @ x.T + np.arange(len(x)), (RNG.normal(size=(3, 4)),), (RNG.normal(size=(5, 4)),))
+    agree(f, session(f, tmp_path / "model.onnx"), RNG.normal(size=(6, 4)))
 
 
 def test_calls_with_another_number_of_axes_do_not_count_as_another_size(tmp_path):
@@ -258,6 +263,89 @@ def test_learning_rate_of_a_saved_step_is_an_input(tmp_path: Path):
     _, *after = found.run(None, feed)
     for key, x in zip([x.name for x in found.get_outputs()][1:], after, strict=True):
         np.testing.assert_array_equal(x, feed[key.removeprefix("next_")])
+
+
+class Words(nn.Module):
+    """Reads pairs of letters, whose rows in a table get a gradient each."""
+
+    def __init__(self) -> None:
+        self.table, self.decide = nn.Embedding(5, 4), nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.decide(self.table(x).reshape(-1, 8))
+
+
+def hidden(*more: Any) -> Any:
+    return nn.Sequential(nn.Linear(2, 4), *more, nn.ReLU(), nn.Linear(4, 3))
+
+
+def points(n: int) -> np.ndarray:
+    return RNG.normal(size=(n, 2))
+
+
+def answers(n: int) -> np.ndarray:
+    return RNG.normal(size=(n, 3))
+
+
+def kinds(n: int) -> np.ndarray:
+    return np.arange(n) % 3
+
+
+def twice_a_quarter(out: Any, y: Any) -> Any:
+    return (out * 0.25).sum() + (out - y).exp().sum(1).mean()  # of 4 samples, 1/n is a quarter too
+
+
+BATCHES: dict[str, tuple[Any, Any, Any, Any]] = {  # a network, a loss, and a batch of n inputs and targets
+    "sum": (hidden, lambda out, y: ((out - y) ** 2).sum(), points, answers),
+    "mse": (hidden, functional.mse, points, answers),
+    "hinge": (hidden, functional.hinge, points, lambda n: np.sign(answers(n))),
+    "bce": (hidden, functional.bce_with_logits, points, lambda n: (answers(n) > 0) * 1.0),
+    "cross-entropy": (hidden, cross_entropy, points, kinds),
+    "layer norm": (lambda: hidden(nn.LayerNorm1d(4)), cross_entropy, points, kinds),
+    "a table": (Words, cross_entropy, lambda n: RNG.integers(0, 5, (n, 2)), kinds),
+    "a mean of means": (hidden, lambda out, y: ((out.mean(0) - y.mean(0)) ** 2).mean(), points, answers),
+    "a number that is 1/n by chance": (hidden, twice_a_quarter, points, answers),
+    "a variance": (hidden, lambda out, y: (out - y).var(0).sum(), points, answers),
+    "a standard deviation": (hidden, lambda out, y: (out - y).std(0).sum(), points, answers),
+    "a sum, over the square of the size": (hidden, lambda out, y: (out - y).sum() ** 2 / len(y) ** 2, points, answers),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", BATCHES)
+def test_step_that_was_called_with_two_batch_sizes_trains_with_any(name: str, dtype: Any, tmp_path: Path):
+    network, loss, inputs, targets = BATCHES[name]
+    model = network()
+    step = micrograd.compile(lambda x, y: loss(model(x), y), update=SGD(model.parameters(), lr=0.1))
+    step(inputs(7), targets(7))
+    step(inputs(4), targets(4))
+    found = session(step, tmp_path / "step.onnx", dtype)
+    assert {x.name: x.shape for x in found.get_inputs()}["x"] == ["batch", 2]
+    for n in (2, 7, 30):
+        state, x, y = step.state(), inputs(n), targets(n)
+        types = {x.name: np.int64 if "int" in x.type else np.dtype(dtype) for x in found.get_inputs()}
+        feed = {key: np.asarray(a, types[key]) for key, a in (state | {"x": x, "y": y}).items()}
+        out, *after = found.run(None, feed)
+        assert out == pytest.approx(step(x, y).item(), rel=1e-4, abs=1e-6)
+        for result, a in zip(found.get_outputs()[1:], after, strict=True):
+            np.testing.assert_allclose(a, step.state()[result.name.removeprefix("next_")], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda out, y: (out - y).var(0, ddof=1).sum(),  # 1 / (n - 1)
+        lambda out, y: (out - y).sum() / np.sqrt(len(y)),
+        lambda out, y: ((out - y) * np.linspace(0, 1, len(y))[:, None]).sum(),
+    ],
+)
+def test_size_stays_fixed_where_a_constant_depends_on_it_in_another_way(loss: Any, tmp_path: Path):
+    model = hidden()
+    step = micrograd.compile(lambda x, y: loss(model(x), y), update=SGD(model.parameters(), lr=0.01))
+    for n in (4, 7):
+        step(points(n), answers(n))
+    found = session(step, tmp_path / "step.onnx")
+    assert {x.name: x.shape for x in found.get_inputs()}["x"] == [7, 2]
 
 
 def test_state_of_a_function_without_update_is_empty():

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import NO_JAX
+from compile_helpers import IN_JAX
 
 import micrograd
 from micrograd import Value, einsum
 from micrograd.nn import Conv2d
 
 
-@NO_JAX
+@IN_JAX
 def test_source_of_jax_is_its_own_notation():
     f = micrograd.compile(lambda x: (x * x).sum(), backend="jax")
     f(np.ones(3))
     assert "f64[3]" in f.source
 
 
-@NO_JAX
+@IN_JAX
 def test_jax_refuses_a_program_of_plain_numbers():
     with pytest.raises(RuntimeError, match=r"backend='jax' is for arrays, found a program of plain numbers.*use auto"):
         micrograd.compile(lambda x: x * x, backend="jax")(Value(2.0))
@@ -36,7 +36,7 @@ def test_without_jax_its_backend_says_what_to_install(monkeypatch: pytest.Monkey
         micrograd.compile(lambda x: x * x, backend="jax")(np.ones(3))
 
 
-@NO_JAX
+@IN_JAX
 @pytest.mark.parametrize("f", [lambda a: a @ a, lambda a: einsum("ij,kj->ik", a, a), Conv2d(1, 2, 3, dtype=np.float32)])
 def test_float32_products_on_jax_are_as_precise_as_float32_unless_asked_otherwise(f: Any):
     from jax import default_matmul_precision  # a GPU would round the operands to TF32, a TPU to bfloat16
@@ -51,13 +51,13 @@ def test_float32_products_on_jax_are_as_precise_as_float32_unless_asked_otherwis
         assert precisions() == {"(Precision.HIGH, Precision.HIGH)"}
 
 
-@NO_JAX
+@IN_JAX
 def test_four_devices_compute_what_one_does_with_one_sum_over_them():
     done = subprocess.run([sys.executable, "-c", ON_DEVICES + ON_FOUR], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "done", done.stderr[-3000:]
 
 
-@NO_JAX
+@IN_JAX
 def test_two_processes_of_two_devices_compute_what_one_device_does():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

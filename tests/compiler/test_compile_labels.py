@@ -9,55 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 from compile_helpers import JAX, C
+from compiled_functions import LABELLED, SCORES, W, X, floats, ints, words
 
 import micrograd
-from micrograd import Tensor, Value, gradient, nn
+from micrograd import Tensor, Value, gradient
 from micrograd import functional as F
 from micrograd.optim import SGD, Adam
 
-X = np.random.default_rng(0).normal(size=(4, 3))
-W = Tensor(np.random.default_rng(1).normal(size=(3, 3)), requires_grad=True)
-EMBEDDING = nn.Embedding(3, 2)
-SCORES = [Value(0.5), Value(-0.3)]
-
-
-def ints(*xs: int) -> np.ndarray:
-    return np.array(xs)
-
-
-def floats(*xs: float) -> np.ndarray:
-    return np.array(xs, float)
-
-
-def words(f: Callable, *args: Any) -> str:
-    with pytest.raises((IndexError, ValueError)) as error:
-        f(*args)
-    return f"{error.type.__name__}: {error.value}"
-
-
-# a function of labels, some that are right, and some that are wrong
-OF_ARRAYS: dict[str, tuple[Callable, np.ndarray, np.ndarray]] = {
-    "cross_entropy of -1": (lambda y: F.cross_entropy(X @ W, y), ints(0, 1, 2, 1), ints(0, -1, 2, 1)),
-    "cross_entropy of 3": (lambda y: F.cross_entropy(X @ W, y, "none"), ints(0, 1, 2, 1), ints(0, 1, 2, 3)),
-    "cross_entropy of what is computed": (lambda y: F.cross_entropy(X @ W, y - 1), ints(1, 2, 1, 3), ints(1, 0, 1, 3)),
-    "nll": (lambda y: F.nll((X @ W).log_softmax(), y), ints(0, 1, 2, 1), ints(0, -1, 2, 1)),
-    "hinge of 0": (lambda y: F.hinge((X @ W)[:, 0], y), floats(1, -1, 1, 1), floats(1, 0, 1, 1)),
-    "bce of 2": (lambda y: F.bce_with_logits((X @ W)[:, 0], y), floats(0, 1, 0.5, 1), floats(0, 1, 2, 1)),
-    "an index": (lambda y: W[y].sum(), ints(0, -3), ints(0, 3)),
-    "an index among others": (lambda y: (W * 2)[y, 1:].sum(), ints(0, 2), ints(0, -4)),
-    "a row of the identity": (lambda y: (Tensor(np.eye(3))[y] @ W).sum(), ints(0, 2), ints(0, 5)),
-    "take_along_axis": (
-        lambda y: micrograd.take_along_axis(W, y, 1).sum(), np.zeros((3, 1), int), np.full((3, 1), 3),
-    ),
-    "an embedding of -1": (lambda y: EMBEDDING(y).sum(), ints(0, 2), ints(0, -1)),
-    "an embedding of 3": (lambda y: EMBEDDING(y).sum(), ints(0, 2), ints(3, 1)),
-}  # fmt: skip
-
 
 @pytest.mark.parametrize("backend", ["auto", "python", "numpy", JAX])
-@pytest.mark.parametrize("what", OF_ARRAYS)
+@pytest.mark.parametrize("what", LABELLED)
 def test_labels_that_are_arguments_are_checked_in_each_call(what: str, backend: str):
-    f, right, wrong = OF_ARRAYS[what]
+    f, right, wrong = LABELLED[what]
     expected = words(f, Tensor(wrong))
     compiled = micrograd.compile(f, backend=backend)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The contract of `docs/fast.md`, line by line: whatever a function finds is watched, constant, or refused.
+"""The contract of `docs/contract.md`, line by line: whatever a function finds is watched, constant, or refused.
 
 Each line of the guide's lists has its cases here, and each case changes what a function reads between two calls. What
 is live is tested with gradients, in test_watched and test_training; what is refused, in test_refused.
@@ -30,11 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from compile_helpers import near
+from proofread import section
 
 import micrograd
 from micrograd import Value
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "fast.md").read_text(encoding="utf-8")
+GUIDE = (Path(__file__).parents[2] / "docs" / "contract.md").read_text(encoding="utf-8")
 HOW: dict[str, Any] = {"act": "one"}  # which functions below read
 LATER: Any = "one"
 UNNAMED = "".join(["ra", "te"])  # a global that no code names
@@ -619,8 +620,12 @@ def test_checked_call_shows_a_constant_that_has_changed(case: str):
         pytest.fail("the change was not shown")
 
 
-LISTS = GUIDE.partition("**The contract.**")[2].partition("- **Refused**")[0]
-LINES = [line.strip(" -") for line in LISTS.splitlines() if line.startswith("  - ")]
+LINES = [
+    line.removeprefix("- ")
+    for kind in ("Watched", "Constant")
+    for line in section(GUIDE, kind).splitlines()
+    if line.startswith("- ")
+]
 ELSEWHERE = (
     "`requires_grad` of nodes",
     "the kind, shape, dtype",

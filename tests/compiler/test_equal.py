@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import ops_list
 import pytest
-from compile_helpers import BACKENDS, JAX, LOOPED, NO_JAX, C, eager_step, looped, near, same, unwatched
+from compile_helpers import BACKENDS, IN_JAX, JAX, LOOPED, C, eager_step, looped, near, same, unwatched
+from compiled_functions import FUNCTIONS, A
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from random_programs import Integers, Program, integers, nodes, programs
@@ -20,7 +21,7 @@ from tensor_helpers import every_op, leaves, numbers, seed
 from tensor_ops_list import OPS, Op
 
 import micrograd
-from micrograd import Tensor, Value, concatenate, einsum, grad, gradient, nn, no_grad, stack, where
+from micrograd import Tensor, Value, grad, gradient, nn, no_grad
 from micrograd import functional as F
 from micrograd.common import trees
 from micrograd.compiler.primitives import OPSET
@@ -106,16 +107,27 @@ def value_and_both_derivatives(op: Op, *xs: Any) -> list[Any]:
     return [op.call(*xs), *(g for gs in found for g in (gs if isinstance(gs, tuple) else [gs]))]
 
 
+TWELVE = [OPS[i : i + 12] for i in range(0, len(OPS), 12)]
+
+
 @pytest.mark.parametrize("target", [*LOOPED, JAX])
-@every_op
-def test_op_is_the_same_on_other_back_ends(op: Op, target: str):
-    """For its largest operands and, as loops, for its smallest too, in one program: compilers take most of the time."""
-    runs = sorted(op.runs(), key=lambda run: sum(a.size for a in run))
-    runs = runs[-1:] if target == "jax" else [runs[0], runs[-1]]
-    n = len(runs[0])
-    everything = lambda *xs: [y for i in range(0, len(xs), n) for y in value_and_both_derivatives(op, *xs[i : i + n])]  # noqa: E731
-    inputs = [Tensor(a) for run in runs for a in run]
-    same(run_on(target, everything, *inputs), everything(*inputs), tolerance=1e-10 if target == "jax" else 1e-12)
+@pytest.mark.parametrize("ops", TWELVE, ids=lambda ops: f"{ops[0]} to {ops[-1]}")
+def test_op_is_the_same_on_other_back_ends(ops: list[Op], target: str):
+    """For its largest operands and, as loops, for its smallest too, of twelve ops in one program: compilers take most
+    of the time.
+    """
+    inputs: list[Tensor] = []
+    calls: list[tuple[Op, slice]] = []
+    for op in ops:
+        runs = sorted(op.runs(), key=lambda run: sum(a.size for a in run))
+        for run in runs[-1:] if target == "jax" else [runs[0], runs[-1]]:
+            calls.append((op, slice(len(inputs), len(inputs) + len(run))))
+            inputs += map(Tensor, run)
+    everything = lambda *xs: [value_and_both_derivatives(op, *xs[where]) for op, where in calls]  # noqa: E731
+    found = iter(run_on(target, everything, *inputs))
+    for (op, _), expected in zip(calls, everything(*inputs), strict=True):
+        same([next(found) for _ in expected], expected, tolerance=1e-10 if target == "jax" else 1e-12, what=str(op))
+    assert next(found, None) is None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -173,55 +185,6 @@ def test_random_program_of_samples_is_the_same_on_every_back_end(target: str, pr
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Functions of arrays, layers and losses: each is called, and differentiated twice through the call
-
-RNG = np.random.default_rng(0)
-A, B, ROWS, SQUARE, CUBE = (RNG.normal(size=shape) for shape in ((3, 4), (4, 5), (4, 3), (3, 3), (2, 3, 4)))
-IMAGE = RNG.normal(size=(1, 1, 7, 9))
-SIGNS = np.array([[1.0, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, -1]])
-Case = tuple[Callable[..., Any], tuple[np.ndarray, ...]]
-
-
-def filled(layer: Any) -> Any:
-    """The layer, with other numbers than those that it begins with."""
-    for p in layer.parameters():
-        p.data = RNG.normal(size=p.shape)
-    return layer
-
-
-FUNCTIONS: dict[str, Case] = {
-    "stack": (lambda a, b: stack([a, b], 1), (A, A * 2)),
-    "slices put together": (lambda a: concatenate([a[:, :2].tanh(), a[:, 2:].exp()], 1), (A,)),
-    "slices of all kinds": (lambda a: a[..., ::-2, None, 0], (CUBE,)),
-    "where by a comparison": (lambda a, b: where(a > b, a, b * 2), (A, A[::-1].copy())),
-    "elements by two lists": (lambda a: a[[0, 2, 0], [1, 1, 1]], (A,)),
-    "rows by an argument": (lambda a, places: a[places], (A, np.array([0, 2, 2]))),
-    "rows of a constant": (lambda a, places: Tensor(SQUARE)[places] * a, (SQUARE, np.array([0, 2, 1]))),
-    "a mask that is an array": (lambda a: a[A > 0], (A,)),
-    "row by row": (lambda a: sum(row * i for i, row in enumerate(a)), (A,)),
-    "a transposed product": (lambda a, b: (a @ b).T @ a, (A, B)),
-    "a sum added to what it is made of": (lambda a: a.cumsum(0).exp() + a[::-1].exp(), (A,)),
-    "a sum over an axis of a number": (lambda a: (a * a).sum(-1, keepdims=True), (np.array(2.0),)),
-    "sums that keep an axis and drop it": (lambda a: a.sum(1).sum() + a * a.sum(1, keepdims=True), (A,)),
-    "windows with gaps": (lambda x, w: F.conv2d(x, w, stride=2, dilation=2), (IMAGE, CUBE.reshape(2, 1, 3, 4))),
-    "its shape alone": (lambda a: a * np.prod(np.shape(a)) + np.ndim(a) * np.size(a), (A,)),
-    "arrays like it": (lambda a: a + np.zeros_like(a) + np.ones_like(a) * np.full_like(a, 2.0), (A,)),
-    "a diagonal": (lambda a: einsum("ii->i", a), (SQUARE,)),
-    "products of matrices": (lambda a, b: einsum("...ij,jk->...ik", a, b), (CUBE, B)),
-    "a product of three": (lambda a, b, c: einsum("ij,jk,k->i", a, b, c), (A, B, B[0])),
-    "cross_entropy": (F.cross_entropy, (ROWS, np.array([0, 2, 1, 1]))),
-    "mse": (lambda x: F.mse(x, SIGNS), (ROWS,)),
-    "hinge": (lambda x: F.hinge(x, SIGNS), (ROWS,)),
-    "bce_with_logits": (lambda x: F.bce_with_logits(x, (SIGNS > 0).astype(float)), (ROWS,)),
-    "Linear of three axes": (filled(nn.Linear(4, 2)), (CUBE,)),
-    "Linear without a bias": (filled(nn.Linear(3, 2, bias=False)), (ROWS,)),
-    "Dropout in use": (nn.Dropout(0.5).eval(), (ROWS,)),
-    "LayerNorm1d": (filled(nn.LayerNorm1d(3)), (ROWS,)),
-    "BatchNorm1d in use": (filled(nn.BatchNorm1d(3).eval()), (ROWS,)),
-    "Conv2d": (filled(nn.Conv2d(2, 3, 2, padding=1)), (RNG.normal(size=(2, 2, 3, 3)),)),
-    "MaxPool2d": (nn.MaxPool2d(2), (RNG.normal(size=(1, 2, 4, 4)),)),
-    "Embedding": (filled(nn.Embedding(5, 3)), (np.array([[0, 3], [3, 4]]),)),
-    "MLP": (filled(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))), (ROWS,)),
-}
 
 
 def results(call: Callable, arrays: Any, parameters: Any = ()) -> list[Any]:
@@ -458,7 +421,7 @@ def of_integers(a: Any, b: Any) -> list[Any]:
     return [*found, micrograd.concatenate([a, b]), micrograd.where(a > b, a, b), micrograd.einsum("ij,kj->ik", a, b)]
 
 
-@NO_JAX
+@IN_JAX
 @pytest.mark.parametrize("other", [None, np.float32], ids=["alike", "with float32"])
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u4", "u8", "?"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -477,7 +440,7 @@ def test_integers_are_promoted_by_jax_as_by_numpy(dtype: str, other: Any):
         np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=tolerance, atol=SUBNORMAL[coarse])
 
 
-@NO_JAX
+@IN_JAX
 def test_large_integers_do_not_pass_through_floats_by_jax():
     a = np.array([2**62 + 1, 2**61 + 1, 3])
     sums = lambda x: [x.cumsum(0), x.sum(), x * 3, x.max(), x // 2, x.mean()]  # noqa: E731

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compile_helpers import IN_C, JAX, NO_JAX, C, eager_step
+from compile_helpers import IN_C, IN_JAX, JAX, C, eager_step
 from interrupts import ctrl_c as ctrl_c
 from interrupts import interrupted_at
 
@@ -82,7 +82,7 @@ IN_LOOPS: dict[str, tuple[type, dict[str, Any]]] = {
     "levels in C": (Values, {"scalars": True, "backend": "c"}),
     "arrays in C": (Tensors, {"backend": "c"}),
 }
-OF_ALL = [pytest.param(k, marks=[NO_JAX] * (k == "jax")) for k in KINDS]
+OF_ALL = [pytest.param(k, marks=[IN_JAX] if k == "jax" else []) for k in KINDS]
 each_kind = pytest.mark.parametrize("kind", OF_ALL)
 each_kind_and_loops = pytest.mark.parametrize("kind", OF_ALL + [pytest.param(k, marks=IN_C) for k in IN_LOOPS])
 each_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
@@ -230,6 +230,7 @@ CHANGES: dict[str, Event] = {
 EVENTS = LOOKS | CHANGES
 
 
+@pytest.mark.long
 @each_kind
 @pytest.mark.parametrize("event", EVENTS)
 def test_changes_between_steps_act_as_in_the_eager_loop(kind: str, event: str):
@@ -243,6 +244,7 @@ def test_changes_between_steps_act_as_in_the_eager_loop(kind: str, event: str):
     assert pair.step.cache_info()[:2] == (7, 1) or event in CHANGES
 
 
+@pytest.mark.long
 @each_kind_and_loops
 @each_optimizer
 def test_steps_of_every_rule_may_be_interleaved_with_others(kind: str, name: str):
@@ -544,6 +546,7 @@ def test_reader_between_any_two_moves_of_a_step_waits_for_the_whole(kind: str, m
     assert bool(readers) == (kind in ("levels", "jax"))
 
 
+@pytest.mark.long
 @each_kind
 @pytest.mark.parametrize("first", [True, False], ids=["the first", "a later"])
 @pytest.mark.usefixtures("without_collector")  # Python drops a Ctrl-C that comes in what JAX does as it collects

@@ -20,6 +20,8 @@ import pytest
 
 from micrograd import Function, Tensor, Value
 
+pytestmark = pytest.mark.lessons
+
 pytest.importorskip("names")
 pytest.importorskip("sklearn")
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"

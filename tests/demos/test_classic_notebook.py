@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 pyplot = pytest.importorskip("matplotlib.pyplot")
+pytestmark = pytest.mark.long
 
 IMPORTS = """
 import random

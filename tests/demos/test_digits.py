@@ -11,6 +11,8 @@ from demo_helpers import DEMOS, demo_module
 
 from micrograd.nn.saving import load
 
+pytestmark = pytest.mark.long
+
 digits, line = demo_module("digits"), demo_module("linear_regression")
 
 

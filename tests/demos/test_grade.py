@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lessons
+
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 sys.path.insert(0, str(LESSONS))
 import grade  # noqa: E402

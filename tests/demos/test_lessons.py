@@ -20,6 +20,10 @@ from PIL import Image
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
 over_lessons = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+runs_lessons = pytest.mark.parametrize(  # all but the first of them in `make test-all`
+    "path",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.lessons] if i != 1 else []) for i, path in enumerate(PATHS)],
+)
 
 
 def text_of(cell):
@@ -83,7 +87,7 @@ def run(path):
     return notebook.cells[:lesson], notebook.cells[lesson : lesson + len(tries)], notebook.cells[lesson + len(tries) :]
 
 
-@over_lessons
+@runs_lessons
 def test_lesson_runs_from_clean_and_says_what_the_committed_one_says(path):
     cells, *_ = run(path)
     committed = nbformat().read(path, as_version=4).cells
@@ -92,7 +96,7 @@ def test_lesson_runs_from_clean_and_says_what_the_committed_one_says(path):
         assert same(found, expected) or found == expected  # the second for what it shows
 
 
-@over_lessons
+@runs_lessons
 def test_every_solution_is_right_and_no_exercise_is_solved_already(path):
     cells, tried, solved = run(path)
     asked = [text_of(cell) for cell in cells if cell.cell_type == "code" and re.search(r"(?m)^check\(", cell.source)]
@@ -164,6 +168,9 @@ def test_lesson_is_committed_with_its_outputs_and_is_no_blob(path):
             assert cell.execution_count
             assert all(out.output_type != "error" for out in cell.outputs)
             assert " at 0x" not in text_of(cell), "an address, which is another in each run: end the cell with ;"
+            results = [out for out in cell.outputs if out.output_type == "execute_result"]
+            told = [out.data["text/plain"] for out in results if re.match(r"[\[(]?(Text\(|<)", out.data["text/plain"])]
+            assert [text for text in told if "IPython" not in text] == [], "a part of a figure: end the cell with ;"
             for data in (out.get("data", {}) for out in cell.outputs):
                 drawn = "image/svg+xml" in data or re.search("<(svg|iframe|script)", data.get("text/html", ""))
                 seen = "image/png" in data or "<img " in data.get("text/html", "")

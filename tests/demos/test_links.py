@@ -15,6 +15,8 @@ from urllib.parse import quote
 
 import pytest
 
+pytestmark = pytest.mark.lessons
+
 ROOT = Path(__file__).parents[2]
 LESSONS = ROOT / "demos" / "lessons"
 MAKES = re.search(r"^\t\$\(BIN\)/jupyter lab (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

@@ -15,6 +15,8 @@ from demo_helpers import demo_module
 
 from micrograd.nn.saving import load
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "demos" / "many_workers.py"
 sys.path.append(str(DEMO.parent))  # as for a script: it imports the demo beside it

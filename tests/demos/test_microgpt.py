@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
@@ -20,8 +19,7 @@ from micrograd.nn.saving import load, save
 ROOT = Path(__file__).parents[2]
 gpt = demo_module("microgpt")
 
-NO_JAX = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed: pip install -e '.[jax]'")
-ENGINES = [pytest.param(name, marks=NO_JAX) if name == "jax" else name for name in gpt.ENGINES]
+ENGINES = [pytest.param(name, marks=pytest.mark.in_jax) if name == "jax" else name for name in gpt.ENGINES]
 TINY = ["--width", "4", "--heads", "2", "--batch", "2"]
 
 
@@ -54,6 +52,7 @@ def test_names_fit_and_are_read_as_their_letters_and_a_tenth_is_held_out():
 # Its engines
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES[1:])
 @pytest.mark.parametrize(("width", "heads", "layers"), [(8, 2, 2), (6, 1, 1), (6, 3, 1)])
 def test_all_engines_give_one_loss_and_one_gradient(width, heads, layers, engine):
@@ -85,6 +84,7 @@ def test_scores_at_a_place_know_nothing_of_what_follows():
 # Learning, and going on
 
 
+@pytest.mark.long
 def test_microgpt_beats_a_bigram_by_15_hundredths_of_a_nat_in_250_steps_and_says_so(tmp_path, capsys):
     assert gpt.main(["--engine", "compiled", "--steps", "250", "--out", str(tmp_path)]) >= 0.15
     out = capsys.readouterr()
@@ -95,6 +95,7 @@ def test_microgpt_beats_a_bigram_by_15_hundredths_of_a_nat_in_250_steps_and_says
     assert re.search(r"learning: 100%.*tokens/s=[\d,]+, loss=[\d.]+", out.err)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_run_that_was_stopped_ends_with_the_bits_of_one_that_was_not(engine, tmp_path, monkeypatch):
     settings = ["--engine", engine, "--steps", "5"]
@@ -115,7 +116,8 @@ def test_whole_step_as_one_program_learns_what_adam_does_after_it(engine, tmp_pa
     assert all(np.allclose(one[name], other[name], rtol=1e-8, atol=1e-11) for name in one)
 
 
-@NO_JAX
+@pytest.mark.long
+@pytest.mark.in_jax
 def test_two_devices_learn_what_one_does(tmp_path):
     flags = {**os.environ, "PYTHONPATH": str(ROOT), "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     words = [*TINY, "--engine", "jax", "--steps", "4"]

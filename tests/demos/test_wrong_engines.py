@@ -9,6 +9,8 @@ import pytest
 
 from micrograd import Value
 
+pytestmark = pytest.mark.lessons
+
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 sys.path.insert(0, str(LESSONS))
 import wrong_engines as engines  # noqa: E402

@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 import pytest
 from engine_helpers import Boom, at_once, over_kinds, recorded
+from interrupts import ctrl_c as ctrl_c
+from interrupts import interrupted_everywhere
 
 from micrograd import Value, detect_anomaly, enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from micrograd.engine.modes import modes_on
+from micrograd.engine.modes import how, modes_on
 
 # ---------------------------------------------------------------------------------------------------------------------
 # no_grad and enable_grad
@@ -54,6 +56,23 @@ def test_modes_nest_and_may_be_entered_again(off: Callable, on: Callable):
         found.append(recorded())
     found.append(recorded())
     assert found == [False, True, False, True, False, True]
+
+
+@pytest.mark.parametrize("mode", [no_grad, enable_grad, detect_anomaly])
+def test_block_that_a_ctrl_c_kept_from_beginning_leaves_no_mode_on(mode: Callable):
+    def entering():
+        made, found = mode(), []
+
+        def run():
+            try:
+                made.__enter__()
+            finally:
+                found.append(how.get() is None)
+
+        return run, found
+
+    for hit, found in interrupted_everywhere(entering, lines=2):
+        assert found == [hit]
 
 
 def test_mode_that_has_ended_costs_nothing_more():

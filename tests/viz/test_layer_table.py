@@ -3,12 +3,15 @@
 import random
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from micrograd import Tensor, Value, viz
 from micrograd.nn import MLP, Conv2d, Layer, Linear
+from micrograd.viz.drawing.svg import MARGIN
+from micrograd.viz.text import text_width
 from micrograd.viz.values import short
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -74,6 +77,20 @@ def test_largest_gradient_is_spelled_out():
     )
     assert drawn.words == f"A layer of 6 inputs and 5 neurons: {product}"
     assert product in re.findall(r">([^<>]+)</text>", drawn.svg)
+
+
+@pytest.mark.parametrize("inputs", [1, 3, 16, 32])
+def test_texts_of_one_line_stand_beside_each_other_and_within_the_picture(inputs):
+    layer, x = Linear(inputs, 2, rng=np.random.default_rng(0)), Tensor(np.ones((1, inputs)))
+    layer(x).sum().backward()
+    picture = ET.fromstring(viz.draw_layer(layer, x).svg)
+    lines = {}
+    for text in picture.iter(f"{SVG}text"):
+        start, size = float(text.get("x", "")), {"title": 14.5, "caption": 14}.get(text.get("class", ""), 12.5)
+        lines.setdefault(text.get("y"), []).append((start, start + text_width(text.text or "", size)))
+    wide = float(picture.get("width", "")) - 2 * MARGIN
+    for spans in lines.values():
+        assert all(end <= start for (_, end), (start, _) in pairwise([*sorted(spans), (wide, wide)]))
 
 
 def summed():

@@ -149,6 +149,7 @@ def test_points_are_drawn_in_part_where_they_are_very_many_and_all_are_judged():
     assert film.frames[0].accuracy == 1.0
 
 
+@pytest.mark.long
 def test_sixty_one_frames_of_the_moons_take_less_than_300_kb():
     """A short training on few points, for time; the size is that of pictures, lines, and the player."""
     points, labels = make_moons(100, noise=0.1, random_state=1)

@@ -275,6 +275,7 @@ def test_folds_are_entered_by_clicks_and_left_by_escape_and_crumbs(page, folded)
     assert page.count(".card.module") == 16
 
 
+@pytest.mark.long
 def test_training_step_of_65_000_nodes_can_be_gone_through_and_into(page):
     html = player(network(100)).html
     assert embedded(html)["nodes"] > 65_000

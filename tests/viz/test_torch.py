@@ -1,5 +1,6 @@
 """`viz.torch`: what a PyTorch program computes, computed again on Tensors, with PyTorch's gradients."""
 
+import doctest
 import gc
 import math
 import re
@@ -46,6 +47,13 @@ def ops(graph):
 
 def double(*shape):
     return torch.randn(*shape, dtype=torch.double, requires_grad=True)
+
+
+def test_example_of_the_docstring_runs_as_it_says():
+    text = (viz.torch.__doc__ or "").replace("# doctest: +SKIP", "")
+    example = doctest.DocTestParser().get_doctest(text, {"viz": viz, "player": player}, "viz.torch", None, 0)
+    assert len(example.examples) == 5
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -234,7 +242,9 @@ IDS, IMAGE = torch.tensor([[0, 2, 1], [1, 1, 2]]), torch.randn(2, 3, 6, 6, dtype
 Q = torch.randn(2, 2, 5, 4, dtype=torch.double)
 RIGHT_CALLS = """
 x+1 1+x 1-x x/2 2/x x**2 2**x p**x x@w x@v w.T@v torch.mm(x,w) torch.bmm(q[0],q[0].mT) x.t() -x abs(x)
-torch.add(input=x,other=p) torch.dot(v,v) torch.outer(v,v) torch.einsum('ij,jk->ik',x,w)
+torch.subtract(x,p) torch.multiply(x,p) torch.divide(x,p) torch.true_divide(x,p) torch.negative(x) torch.addmm(v,x,w)
+torch.baddbmm(x[None],x[None],w[None]) torch.add(input=x,other=p) torch.dot(v,v) torch.outer(v,v)
+torch.einsum('ij,jk->ik',x,w)
 x.max(dim=1).values x.max(1)[0] x.max() torch.max(x,p) x.min(0,keepdim=True)[0] x.amax(1) torch.minimum(x,p)
 x.sort(1).values x.clamp(-1,1) x.clamp(min=0)
 x[0] x[:,None] x[...,1:] x[[0,2]] x[x>0] x[range(3),[0,1,2]] x[torch.tensor([0,1]),torch.tensor([1,1])]
@@ -254,7 +264,8 @@ F.cross_entropy(x,torch.tensor([0,3,1])) F.cross_entropy(x,torch.tensor([0,3,1])
 F.nll_loss(x,torch.tensor([0,3,1])) F.binary_cross_entropy_with_logits(x,(p>1).double())
 """
 TORCHS_CALLS = """
-x%2 torch.sub(x,p,alpha=2) x.topk(2)[0] x.unbind(1)[2] x.gather(1,torch.tensor([[0],[1],[2]])) torch.erf(x)
+x%2 torch.sub(x,p,alpha=2) torch.addmm(v,x,w,beta=2) x.topk(2)[0] x.unbind(1)[2] torch.erf(x)
+x.gather(1,torch.tensor([[0],[1],[2]]))
 x.index_select(0,torch.tensor([0,0,2])) x.repeat(2,1) x.masked_select(x>0) w.diagonal() F.leaky_relu(x,0.2)
 F.normalize(x) torch.erfinv(x.tanh()) F.mish(x) torch.cumprod(p,0) torch.linalg.inv(w) F.rms_norm(x,(4,))
 F.cosine_similarity(x,p) torch.kron(x,w) torch.fft.rfft(x).abs() torch.complex(x,p).abs() x.to_sparse().to_dense()

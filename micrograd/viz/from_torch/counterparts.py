@@ -124,17 +124,18 @@ def _gelu(a: Any, approximate: str = "none") -> Any:
 
 
 NAMED: Table = {
-    "to type float double half bfloat16 cpu cuda clone contiguous": lambda a, *_, **__: ops.copied(a),
+    "to type float double half bfloat16 cpu cuda clone contiguous": lambda a, *_, **__: a,
     "add": operator.add,
-    "sub": operator.sub,
+    "sub subtract": operator.sub,
     "rsub": lambda a, b: b - a,
-    "mul": operator.mul,
-    "div": operator.truediv,
+    "mul multiply": operator.mul,
+    "div divide true_divide": operator.truediv,
     "rdiv": lambda a, b: b / a,
     "pow": operator.pow,
     "rpow": lambda a, b: b**a,
-    "neg": operator.neg,
+    "neg negative": operator.neg,
     "matmul mm bmm mv": operator.matmul,
+    "addmm addmv baddbmm": lambda a, b, c: a + b @ c,
     "transpose": lambda a, i, j: a.swapaxes(i, j),
     "T t": lambda a: a.T,
     "mT": lambda a: a.swapaxes(-1, -2),

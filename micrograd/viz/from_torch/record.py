@@ -57,8 +57,8 @@ class Recording(ExitStack):
     def __init__(self, models: Any, tensors: dict[str, Any]):
         super().__init__()
         self.missing: list[str] = []
-        self._models: Any = models
-        self._tensors: dict[str, Any] = tensors
+        self._models = models
+        self._tensors = tensors
         self._parts: dict[Any, Part] = {}
         self._calls: list[Any] = []  # of modules, outermost first: each with the nodes of its inputs
         self._eps: float = 0.0  # of the coarsest floats so far
@@ -182,9 +182,9 @@ class Part:
     """A module of PyTorch's as drawings know a module. Its class has the name of PyTorch's."""
 
     def __init__(self, module: Any, path: str, model: Any):
-        self.module: Any = module
-        self.path: str = path
-        self.model: Any = model  # that the path begins at
+        self.module = module
+        self.path = path
+        self.model = model  # that the path begins at
 
     def named_parameters(self) -> list[tuple[str, ArrayNode]]:
         """The nodes that stand for its parameters, with their paths."""

@@ -4,21 +4,25 @@ from typing import Any
 
 import numpy as np
 
-from ..drawing.svg import document, words
+from ..drawing.svg import MARGIN, document, words
 from ..page import Svg
+from ..text import text_width
 from ..values import short
 from .evaluate import as_array
 
 SIDE, GAP, TOP = 22, 12, 34  # of a cell, between a table and its edges, above the row of inputs
 BELOW = TOP + SIDE + GAP  # where the tables begin
+NOTE = 120  # the room for what a column's name says beside the row
 MOST = 32  # rows and columns: more cannot be told apart
+SUM = "each cell \u00d7 the number above it, added up, plus the bias"
+BACKWARD = "Backward: a column times a row"
 STYLE = ".micrograd-graph .zero{fill:#888}.micrograd-graph .pick{fill:none;stroke:#777;stroke-width:3}"
 
 
 def draw_layer(layer: Any, x: Any) -> Svg:
     """Draw a dense layer as two tables, with its numbers for one sample.
 
-    Use it to see what `g.T @ x` means. On the left are the weights, below the row of inputs and beside the results. On
+    Use it to see what `g.T @ x` means. On the left are the weights, below the row of inputs and beside the sums. On
     the right are their gradients, below the same row and beside the gradient that comes from the right. Each of their
     cells is the product of the two numbers at its edges, so a neuron that gets no gradient is an empty row, and an
     input of 0 an empty column. The largest gradient is spelled out, and the tooltip of each cell has its product.
@@ -56,11 +60,11 @@ def draw_layer(layer: Any, x: Any) -> Svg:
     (i, j), inputs = divmod(int(abs(grads).argmax()), len(row)), [*map(short, row)]
     told = [[f"{short(s)} \u00d7 {x} = {short(s * float(y))}" for x, y in zip(inputs, row, strict=True)] for s in sent]
     end, low = SIDE * len(row) + GAP, BELOW + SIDE * len(sent) + 26
-    right = end + 190
-    body = [words(0, low, "caption", "each cell \u00d7 the number above it, added along the row")]
+    right = max(end + NOTE, text_width(SUM, 14) + 30)
+    body = [words(0, low, "caption", SUM)]
     for left, title, cells, column, name in (
-        (0, "Forward: a row for each neuron", weights, weights @ row + bias, "result"),
-        (right, "Backward: a column times a row", grads, sent, "from the right"),
+        (0, "Forward: a row for each neuron", weights, weights @ row + bias, "sum"),
+        (right, BACKWARD, grads, sent, "from the right"),
     ):
         body += [words(left, 14, "title", title), words(left + end, TOP + 16, "note", name)]
         body += _grid(left, TOP, row[None]) + _grid(left, BELOW, cells, told if left else None)
@@ -70,7 +74,7 @@ def draw_layer(layer: Any, x: Any) -> Svg:
     said = f"A layer of {len(row)} inputs and {len(sent)} neurons"
     product = f"{told[i][j]}, the gradient of weight {j + 1} of neuron {i + 1}"
     body.append(words(right, low, "caption", product))
-    size = right + max(end + 170, 9 * len(product)), low + 50
+    size = right + max(end + NOTE, text_width(product, 14), text_width(BACKWARD, 14.5)) + 2 * MARGIN, low + 50
     return Svg(document(size, said, body, style=STYLE), f"{said}: {product}")
 
 
