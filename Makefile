@@ -82,7 +82,7 @@ docs: site  ## the same as make site
 site: .venv/.made  ## the site, with playground, course and reference, in out/site/; needs Node too; LITE=1 adds JupyterLite, NUMPY=FOLDER NumPy
 	$(BIN)/python site/build.py $(if $(LITE),--lite) $(if $(NUMPY),--numpy $(NUMPY)) $(ARGS)
 
-site-serve: site  ## build the site and show it
+site-serve: site  ## build the site and serve it at http://127.0.0.1:8000; needs Node
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory out/site 8000
 
 bench-peers: .venv/.dev  ## fetch the engines to compare with: HIPS autograd, MyGrad, tinygrad, JAX

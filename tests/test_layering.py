@@ -28,8 +28,8 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "compiler": (GROUND | {"tensor", "autograd", "nn", "optim"}, 52_950),
     "backends": ({"compiler"}, 24_600),
     "viz": (GROUND, 6_550),  # what its four rooms share
-    "viz.drawing": (GROUND | {"viz"}, 18_400),
-    "viz.playing": (GROUND | {"viz", "viz.drawing"}, 20_850),
+    "viz.drawing": (GROUND | {"viz"}, 22_400),
+    "viz.playing": (GROUND | {"viz", "viz.drawing"}, 17_150),
     "viz.training": (GROUND | {"tensor", "functional", "nn", "viz", "viz.drawing", "viz.playing"}, 18_950),
     "viz.from_torch": (GROUND | {"tensor", "functional", "viz", "viz.drawing"}, 5_550),
     "command": (GROUND | {"viz", "viz.drawing"}, 6_650),

@@ -24,7 +24,7 @@ def table(root: Value, *, typographic: bool = False, width: int | None = None) -
 
     Args:
         root: the result; call `root.backward()` first.
-        typographic: whether to write a real minus sign and ∂ for derivatives, instead of ASCII.
+        typographic: whether to write a real minus sign.
         width: maximum width in columns. If the table is wider, local derivatives are stacked; None never stacks.
 
     Returns:
@@ -55,10 +55,9 @@ def _row(node: Value, terms: Mapping[Node, Text], typographic: bool) -> Row:
     if node.is_leaf:
         return [title, "", value, gradient]
     made = _made(node, terms)[0]
-    d = "\u2202" if typographic else "d"
     row = [title, f"= {made}" if title != made else "", value, gradient]
     for operand, part in node._row.send(node, 1.0):  # an operand used twice has two
-        row += [f"{d}{title * (title != made)}/{d}{within(terms[operand], ATOM)}", text(part)]
+        row += [f"d{title * (title != made)}/d{within(terms[operand], ATOM)}", text(part)]
     return row
 
 

@@ -1,5 +1,6 @@
 """Text for drawings: labels are cleaned and shortened, their width is estimated, ops get their usual signs."""
 
+import re
 import unicodedata
 from itertools import accumulate
 
@@ -51,16 +52,21 @@ def _em(c: str) -> float:
 
 # ------------------------------------------------------------------------------------------------ as pictures write it
 SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
+RAISED = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
 def badge_text(op: str) -> str:
     """The text of an op's badge."""
-    return SIGNS.get(op) or pretty(shorten(op, 12, "\u2026"))
+    return SIGNS.get(op) or pretty(("x" if op.startswith("**") else "") + shorten(op, 12, "\u2026"))
 
 
 def pretty(text: str) -> str:
-    """Replace ASCII stand-ins by typographic signs: minus, multiplication sign, ellipsis."""
-    text = clean(text)
+    """Replace ASCII stand-ins by typographic signs: minus, multiplication sign, whole powers, ellipsis.
+
+    >>> pretty("3 * b**2 - b**-1 + b**0.5")
+    '3 × b² − b⁻¹ + b**0.5'
+    """
+    text = re.sub(r"\*\*(-?\d+)(?![\d.e])", lambda power: power[1].translate(RAISED), clean(text))
     return (
         text.replace("-", "\u2212")
         .replace("*", "\u00d7")

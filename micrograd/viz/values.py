@@ -21,6 +21,11 @@ def is_array(data: Any) -> bool:
     return hasattr(data, "shape") and hasattr(data, "dtype") and not isinstance(data, int | float)
 
 
+def is_plural(data: Any) -> bool:
+    """True for an array of more than one number."""
+    return hasattr(data, "__array_namespace__") and data.size > 1 and data.dtype.kind in "fiub"
+
+
 def shape_text(array: Any) -> str:
     return f"{tuple(array.shape)} {array.dtype}"
 

@@ -3,7 +3,7 @@ import {$, copied, linked, progress, remember, remembered, state, themed} from "
 import {Python} from "./python.js";
 
 const {levels, first} = await (await fetch("vendor/drills.json")).json();
-const typeset = text => text.replace(/\bd(\w+)\/d(\w+)/g, "∂$1/∂$2").replace(/(?<![a-z])-(?=[\d.a-z])/g, "−").replaceAll(" * ", " × ");
+const typeset = text => text.replace(/(?<![a-z])-(?=[\d.a-z])/g, "−").replaceAll(" * ", " × ");
 const spoken = name => name.replace(/d(\w+)\/d(\w+) \(local\)/, "the local derivative of $1 by $2").replace(/d(\w+)\/d(\w+)/, "the derivative of $1 by $2");
 let answers = [], session = null, aloud = false;
 

@@ -4,7 +4,7 @@ import {written} from "./vendor/numbers.js";
 import {Surface, places} from "./surface.js";
 
 export const REACH = 1.6;
-const NEURON = 26;  // pixels
+const narrow = matchMedia("(max-width: 60rem)");  // as in style.css: a finger needs 44 pixels
 const marks = ["triangle", "circle", "square", "diamond", "cross"], hues = ["--high", "--low", "--third", "--fourth", "--fifth"];
 export const signs = ["▲", "●", "■", "◆", "✚"];
 
@@ -274,9 +274,7 @@ export class Network {
     this.plane = plane;
     this.place.parentElement.hidden = !this.wires;
     if (!this.wires) return;
-    const sizes = [plane.inputs, ...this.wires.map(layer => layer.length)], tallest = Math.max(...sizes);
-    this.height = Math.max(120, tallest * (NEURON + 4) + 4);
-    this.place.style.height = `${this.height}px`;
+    const sizes = [plane.inputs, ...this.wires.map(layer => layer.length)];
     this.svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     this.svg.setAttribute("aria-hidden", "true");
     this.place.append(this.svg);
@@ -297,16 +295,20 @@ export class Network {
     return button;
   }
   #at(k, i) {
-    const width = this.place.clientWidth, gap = Math.min(NEURON + 6, (this.height - NEURON - 4) / Math.max(this.sizes[k] - 1, 1));
-    return [20 + (width - 40) * k / (this.sizes.length - 1), this.height / 2 + (i - (this.sizes[k] - 1) / 2) * gap];
+    const width = this.place.clientWidth, gap = Math.min(this.side + 6, (this.height - this.side - 4) / Math.max(this.sizes[k] - 1, 1)), edge = this.side / 2 + 7;
+    return [edge + (width - 2 * edge) * k / (this.sizes.length - 1), this.height / 2 + (i - (this.sizes[k] - 1) / 2) * gap];
   }
   arrange() {
     if (!this.wires) return;
+    this.side = narrow.matches ? 44 : 26;
+    this.height = Math.max(120, Math.max(...this.sizes) * (this.side + 4) + 4);
+    this.place.style.height = `${this.height}px`;
+    this.place.style.setProperty("--side", `${this.side}px`);
     this.svg.setAttribute("viewBox", `0 0 ${this.place.clientWidth} ${this.height}`);
     this.neurons.forEach((layer, k) => layer.forEach((button, i) => {
       const [x, y] = this.#at(k, i);
-      button.style.left = `${x - NEURON / 2}px`;
-      button.style.top = `${y - NEURON / 2}px`;
+      button.style.left = `${x - this.side / 2}px`;
+      button.style.top = `${y - this.side / 2}px`;
     }));
     this.lines.forEach((layer, k) => layer.forEach((neuron, i) => neuron.forEach((line, j) => {
       const [x1, y1] = this.#at(k, j), [x2, y2] = this.#at(k + 1, i);
@@ -324,7 +326,7 @@ export class Network {
     const {surface, side, inputs} = this.plane, by = devicePixelRatio || 1;
     this.neurons.forEach((layer, k) => layer.forEach((button, i) => {
       const canvas = button.firstChild, said = surface.value(k === 0 ? ["x", i] : surface.layers[k - 1][i]);
-      canvas.width = canvas.height = NEURON * by;
+      canvas.width = canvas.height = this.side * by;
       const drawing = canvas.getContext("2d");
       if (inputs === 2) drawing.drawImage(painted([said], side), 0, 0, canvas.width, canvas.height);
       else {

@@ -83,7 +83,7 @@ function sliders({sliders: found, root}) {
     if (!held || document.activeElement !== input) input.value = slider.value;
     value.textContent = four(slider.value);
     value.className = hue(slider.value);
-    const partial = `∂${root?.name ?? "?"}/∂${slider.name}`;
+    const partial = `d${root?.name ?? "?"}/d${slider.name}`;
     slope.className = `slope ${hue(slider.slope)}`;
     slope.textContent = `${partial} = ${four(slider.slope)}`;
     input.setAttribute("aria-valuetext", `${slider.name} ${four(slider.value)}, ${partial} ${four(slider.slope)}`);

@@ -1,6 +1,7 @@
 """The moving picture in a browser: by itself, inside an <img>, and at rest."""
 
 import pytest
+from drawn_graphs import expression, neuron
 
 from micrograd import Value, viz
 
@@ -92,3 +93,22 @@ def test_wide_graph_moves_behind_a_narrow_picture_so_that_each_step_is_in_view(p
     assert min(sizes) >= 11
     page.open(narrow.svg, 380, reduced_motion=True)
     assert page.run("return [...document.querySelectorAll('.body')].every(e => e.getBoundingClientRect().right < 380)")
+
+
+def long_names():
+    """A product of two means, whose names are long."""
+    first, second = Value(2.0, label="mean_of_all_the_losses"), Value(3.0, label="weight_of_the_largest_WWWWWW")
+    return first * second + second.tanh() * first
+
+
+@pytest.mark.parametrize("width", [300, 380, None])
+@pytest.mark.parametrize("graph", [neuron, expression, long_names])
+def test_caption_fits_its_picture(page, graph, width):
+    page.open(viz.animate(graph(), width=width).svg, 1200)
+    left, right = page.run(
+        "const boxes = [...document.querySelectorAll('.caption')].map(e => e.getBBox());"
+        "return [Math.min(...boxes.map(b => b.x)), Math.max(...boxes.map(b => b.x + b.width))"
+        " - document.documentElement.viewBox.baseVal.width]"
+    )
+    assert left >= 0
+    assert right <= 0

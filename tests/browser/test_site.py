@@ -189,7 +189,7 @@ def playground(shared, address):
     live = Live(shared, address, "playground.html")
     live.shown("#state", "Press Run")
     shared.wait("Boolean(document.getElementById('player').contentDocument.querySelector('.card .data'))")
-    live.shown("#numbers", "out/∂x1 = −1.5029")  # all this without Python
+    live.shown("#numbers", "out/dx1 = −1.5029")  # all this without Python
     live.click("#run").shown("#state", "drawn in")
     return live
 
@@ -211,18 +211,18 @@ def training(shared, address):
 
 def test_first_result_and_the_numbers_of_the_readme(playground):
     assert playground.text("#state").startswith("Python 3.")
-    assert "∂out/∂w1 = 1.0019" in playground.text("#numbers")
+    assert "dout/dw1 = 1.0019" in playground.text("#numbers")
     playground.choose("#example", "The graph of the README").shown("#numbers", "138.8338")
-    assert "∂g/∂b = 645.5773" in playground.text("#numbers")
+    assert "dg/db = 645.5773" in playground.text("#numbers")
     assert README in playground.code()
     playground.wait(f"{CARDS}.some(card => card.ariaLabel.includes('24.7041'))")
     playground.alone()
 
 
 def test_slider_is_a_number_of_the_text_and_a_drag_is_one_undo(playground):
-    playground.choose("#example", "Used twice").shown("#numbers", "∂c/∂a = 7.0000")
+    playground.choose("#example", "Used twice").shown("#numbers", "dc/da = 7.0000")
     playground.page.run("document.querySelector('#number0').focus()")
-    playground.press("ArrowRight", "PageUp").shown("#numbers", "∂c/∂a = 7.2200")
+    playground.press("ArrowRight", "PageUp").shown("#numbers", "dc/da = 7.2200")
     assert "a = Value(3.11)" in playground.code()
     before = playground.code()
     playground.page.run(
@@ -230,19 +230,19 @@ def test_slider_is_a_number_of_the_text_and_a_drag_is_one_undo(playground):
         "for (const x of [3.5, 4, 4.5]) { input.value = x; input.dispatchEvent(new Event('input')); }"
         "input.dispatchEvent(new Event('change')); document.querySelector('.cm-content').focus()"
     )
-    playground.shown("#numbers", "∂c/∂a = 10.0000")
+    playground.shown("#numbers", "dc/da = 10.0000")
     assert "a = Value(4.50)" in playground.code()
     playground.press("Control+z")
     assert playground.code() == before
-    playground.shown("#numbers", "∂c/∂a = 7.2200")
+    playground.shown("#numbers", "dc/da = 7.2200")
 
 
 def test_leaf_that_is_changed_in_the_player_is_changed_in_the_text(playground):
-    playground.choose("#example", "Used twice").shown("#numbers", "∂c/∂a = 7.0000")
+    playground.choose("#example", "Used twice").shown("#numbers", "dc/da = 7.0000")
     playground.page.run(
         "player.contentWindow.eval(\"parent.postMessage({micrograd: 'leaf', leaf: 0, name: 'a', value: 4}, '*')\")"
     )
-    playground.shown("#numbers", "∂c/∂a = 9.0000")
+    playground.shown("#numbers", "dc/da = 9.0000")
     assert "a = Value(4.00)" in playground.code()
     assert playground.get("document.querySelector('#number0').value") == "4"
 
@@ -255,17 +255,17 @@ def test_error_is_shown_at_its_line_and_the_last_picture_stays(playground):
     playground.shown("#error", "Line 3: TypeError")
     assert playground.text(".cm-line.wrong") == "y = x / 'two'"
     assert playground.get("document.querySelector('#right').classList.contains('stale')")
-    playground.write("from micrograd import Value\nx = Value(2.0)\ny = x / 2\n").shown("#numbers", "∂y/∂x = 0.5000")
+    playground.write("from micrograd import Value\nx = Value(2.0)\ny = x / 2\n").shown("#numbers", "dy/dx = 0.5000")
     assert playground.text("#error") == ""
     assert playground.get("document.querySelectorAll('.cm-line.wrong').length") == 0
 
 
 def test_old_error_goes_while_a_number_is_dragged_and_the_place_of_stop_stays(playground):
     playground.write("from micrograd import Value\na = Value(3.0)\nc = a * a + a\n")
-    playground.shown("#numbers", "∂c/∂a = 7.0000")
+    playground.shown("#numbers", "dc/da = 7.0000")
     playground.page.run("error.textContent = 'Stopped.'; document.querySelector('#number0').focus()")
     playground.page.run("number0.value = 3.5; number0.dispatchEvent(new Event('input'))")
-    playground.shown("#numbers", "∂c/∂a = 8.0000")
+    playground.shown("#numbers", "dc/da = 8.0000")
     assert playground.text("#error") == ""
     playground.page.run("number0.dispatchEvent(new Event('change'))")
     before = playground.get("link.getBoundingClientRect().left")
@@ -280,7 +280,7 @@ def test_text_that_ends_python_is_said_and_python_starts_again(playground):
     playground.write("x = None\nfor _ in range(1_000_000):\n    x = [x]\nx = None\n")
     playground.shown("#error", "Python stopped, and starts again")
     playground.page.console()  # Pyodide has a lot to say about it
-    playground.write("from micrograd import Value\nx = Value(3.0)\ny = x * x\n").shown("#numbers", "∂y/∂x = 6.0000")
+    playground.write("from micrograd import Value\nx = Value(3.0)\ny = x * x\n").shown("#numbers", "dy/dx = 6.0000")
 
 
 def drawn_again(live):
@@ -316,7 +316,7 @@ def test_python_starts_without_a_memory_that_it_cannot_read(shared, address):
         f"{MEMORY}.then(([kept, key]) => kept.put(key, new Response(other))).then(done)"
     )
     number, _ = drawn_again(live)
-    assert "∂b/∂a = 0." in number
+    assert "db/da = 0." in number
     assert shared.run("return caches.has('python')") is False
     live.alone()
 
@@ -331,19 +331,19 @@ def test_link_holds_the_text(playground, address):
         assert other.code() == code
         assert other.text("#state") == "This text came with a link: read it, then press Run"
         assert other.text("#numbers") == ""
-        other.click("#run").shown("#numbers", "∂y/∂x = 4.6875")
+        other.click("#run").shown("#numbers", "dy/dx = 4.6875")
 
 
 def test_loop_from_a_link_is_stopped_in_its_tab_and_leaves_the_other_one_alone(playground, address):
     text = "from micrograd import Value\nx = Value({})\ny = x * x\n"
-    playground.write(text.format(5.0)).shown("#numbers", "∂y/∂x = 10.0000")
+    playground.write(text.format(5.0)).shown("#numbers", "dy/dx = 10.0000")
     with beside(playground, address, f"playground.html#code={quote('while True: pass')}") as other:
         other.page.wait("!document.getElementById('run').disabled")
         other.click("#run").wait("!document.getElementById('stop').hidden")
         other.click("#stop")
         assert other.text("#error").startswith("Stopped")
-        other.write(text.format(3.0)).shown("#numbers", "∂y/∂x = 6.0000")
-    playground.write(text.format(7.0)).shown("#numbers", "∂y/∂x = 14.0000")
+        other.write(text.format(3.0)).shown("#numbers", "dy/dx = 6.0000")
+    playground.write(text.format(7.0)).shown("#numbers", "dy/dx = 14.0000")
 
 
 def test_text_reaches_no_other_host(playground):

@@ -1,5 +1,8 @@
 """A leaf under a real mouse, and inside of another page; all that follows is in tests/viz/test_changed_leaf.py."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from drawn_graphs import neuron
@@ -56,3 +59,29 @@ def test_shaken_cards_move_unless_less_motion_was_asked_for(page, reduced_motion
     moving = page.run("return getComputedStyle(document.querySelector('.sways')).animationName")
     assert moving == ("none" if reduced_motion else "sway")
     assert page.axe() == []
+
+
+NETWORK = """<!doctype html><meta name="viewport" content="width=device-width"><style>{style}</style>
+<section><div id="network"></div></section><script type="module">{code}
+const wires = [Array.from({{length: 8}}, (_, i) => [2 * i, 2 * i + 1]), [Array.from({{length: 8}}, (_, i) => 16 + i)]];
+const plane = {{inputs: 2, surface: {{layers: [Array(8).fill(0), [0]]}}}};
+new Network(document.getElementById("network"), () => {{}}).begin({{wires}}, plane);
+</script>"""
+
+
+@pytest.mark.parametrize(("width", "least"), [(390, 44), (360, 44), (1280, 26)])
+def test_neuron_of_the_training_page_is_large_enough_for_a_finger_and_covers_no_other(page, width, least):
+    live = Path(__file__).parents[2] / "site" / "live"
+    script = (live / "pictures.js").read_text(encoding="utf-8")
+    code = re.sub(r"^import .*$", "", script, flags=re.MULTILINE).replace("export ", "")
+    style = re.sub(r"@import[^;]*;", "", (live / "style.css").read_text(encoding="utf-8"))
+    page.open(NETWORK.format(style=style, code=code), width, 844)
+    boxes = page.run(
+        "return [...document.querySelectorAll('.neuron')].map(each => {"
+        "const {left, right, top, bottom} = each.getBoundingClientRect(); return [left, right, top, bottom]; })"
+    )
+    assert len(boxes) == 11
+    assert all(right - left >= least and bottom - top >= least for left, right, top, bottom in boxes)
+    assert all(left >= 0 and right <= width for left, right, *_ in boxes)
+    pairs = [(a, b) for k, a in enumerate(boxes) for b in boxes[:k]]
+    assert all(a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2] for a, b in pairs)

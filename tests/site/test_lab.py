@@ -3,12 +3,14 @@
 import builtins
 import json
 import os
+import random
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from demo_helpers import demo_module
 
 SITE = Path(__file__).parent.parent.parent / "site"
 sys.path.insert(0, str(SITE / "live"))
@@ -354,3 +356,15 @@ def test_graph_of_a_point_has_the_numbers_of_its_loss_and_changes_nothing(data):
     trained.names["step"]([trained.points[3]])
     assert one["slopes"] == pytest.approx([p.grad for p in parameters])
     assert [p.data for p in parameters] == before
+
+
+@pytest.mark.parametrize("made", ["site", "demo"])
+def test_the_upper_moon_is_minus_1_everywhere_as_in_scikit_learn(made):
+    if made == "site":
+        points, labels = zip(*DATA["moons"](60, 0.0, random.Random(0)), strict=True)
+    else:
+        points, labels = demo_module("moons").make_data("moons", 0)
+    heights = {side: [y for (_, y), label in zip(points, labels, strict=True) if label == side] for side in (-1, 1)}
+    assert len(heights[-1]) == len(heights[1])
+    assert sum(heights[-1]) > sum(heights[1])
+    assert max(heights[-1]) > max(heights[1])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from micrograd import Function, Tensor, Value, compile
+from micrograd.viz.drawing.carried import sent
 from micrograd.viz.drawing.data import walk
-from micrograd.viz.playing.gradients import backprop, changed_since, sent
+from micrograd.viz.playing.gradients import backprop, changed_since
 from micrograd.viz.playing.player_page import player
 from micrograd.viz.playing.recompute import MOST_NODES, program
 

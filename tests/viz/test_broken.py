@@ -32,7 +32,7 @@ def test_operands_and_what_made_them_are_shown_with_their_shapes():
 
 def test_layer_that_does_not_fit_shows_what_came_into_it():
     model, x = Sequential(Linear(4, 8), Linear(7, 2)), Tensor(np.ones((3, 4)))
-    assert shown(lambda: model(x), model=model, x=x)[-1] == ("n3 = linear(x, 0.weight, 0.bias)", "(3, 8) float64")
+    assert shown(lambda: model(x), model=model, x=x)[-1] == ("v1 = linear(x, 0.weight, 0.bias)", "(3, 8) float64")
 
 
 def test_scalars_are_shown_with_their_numbers():

@@ -5,6 +5,7 @@ import copy
 import inspect
 import os
 import pickle
+import random
 import re
 import shutil
 import subprocess
@@ -336,3 +337,65 @@ def test_drawing_of_a_graph_that_was_let_go_says_so(kind):
     y = x * x
     y.backward(retain_graph=True)
     assert draw_dot(y).graph.note == ""
+
+
+# ------------------------------------------------------------------------------------------------ hidden nodes
+def grown(seed):
+    """A random graph with its gradients, and its inner nodes."""
+    rng = random.Random(seed)
+    values = [Value(rng.uniform(0.5, 1.5), label=name) for name in "abc"]
+    for _ in range(12):
+        x, y = rng.choice(values), rng.choice(values)
+        values.append(rng.choice([lambda: x + y, lambda: x * y, lambda: x * 2.0, lambda: x.tanh()])())  # noqa: B023
+    out = values[-1] * values[-2] + values[-3]
+    out.backward()
+    return out, [node for node in trace(out)[0] if node._op and node is not out]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_chain_rule_holds_through_hidden_nodes(seed):
+    out, inner = grown(seed)
+    hidden = random.Random(seed).sample(inner, min(len(inner), 1 + seed % 6))
+    drawn = draw_dot(out, names={}, hide=hidden, constants=bool(seed % 2)).graph
+    assert len(drawn.boxes) == len(draw_dot(out, names={}, constants=bool(seed % 2)).graph.boxes) - len(hidden)
+    for node in trace(out)[0]:
+        sent = [edge.part for edge in drawn.edges if node.label and drawn.boxes[edge.tail].name == node.label]
+        assert not sent or sum(sent) == pytest.approx(node.grad)
+    known = {"tanh"} | {name for box in drawn.boxes for name in (box.name, box.short) if name}
+    for box in drawn.boxes:
+        assert {word for word in re.findall(r"[a-z]\w*", box.expression) if word[0] == "v"} <= known
+    for edge in drawn.edges:
+        if edge.part is not None:
+            assert edge.part == pytest.approx(edge.local * out_grad(drawn.boxes[edge.head]), rel=1e-3, abs=1e-3)
+
+
+def out_grad(box):
+    return float(dict(box.rows)["grad"])
+
+
+def test_hidden_leaf_takes_its_lines_along_and_the_drawing_says_so():
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    drawn = draw_dot(a * b, names={}, hide=[a])
+    assert [box.name for box in drawn.graph.boxes] == ["b", ""]
+    assert len(drawn.graph.edges) == 1
+    assert "1 node hidden" in drawn.svg()
+    assert "1 node hidden" in drawn.source
+
+
+def test_node_has_the_name_that_it_is_given_wherever_it_is_named():
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    drawn = draw_dot(a * b, names={}, hide={a: "input", b: ""}).graph
+    assert [(box.name, box.expression) for box in drawn.boxes] == [("input", ""), ("", "input * b")]
+
+
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_constants_are_left_out_on_request(kind):
+    x = kind(2.0, requires_grad=True)
+    y = 3 * x + 1
+    assert [box.kind for box in draw_dot(y, constants=False).graph.boxes] == ["input", "result", "result"]
+    assert "constant" in [box.kind for box in draw_dot(y).graph.boxes]
+
+
+def test_node_of_another_graph_cannot_be_hidden():
+    with pytest.raises(ValueError, match="no part of this graph"):
+        draw_dot(Value(2.0) * 3, hide=[Value(1.0)])

@@ -1,12 +1,18 @@
 """Names for free: what a drawing calls the nodes that have no label, and which leaves are parameters."""
 
+import random
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+from drawn_graphs import expression
 
 from micrograd import Tensor, Value, draw_dot
 from micrograd.nn import MLP, Linear, Neuron, Sequential, Tanh
 from micrograd.optim import SGD
 from micrograd.viz import player
+from micrograd.viz.playing.views import PlayedGraph
 
 
 def boxes(root, **options):
@@ -123,3 +129,77 @@ def test_values_in_an_array_are_named_by_their_places():
     root = ws[0] * ws[1] + grid[1, 0] + np.float64(2.0)
     found = {box.name for box in draw_dot(root).graph.boxes if box.kind in ("input", "parameter")}
     assert found == {"ws[0]", "ws[1]", "grid[1][0]"}
+
+
+# ------------------------------------------------------------------------------------------------ short names
+def grown(seed, labels):
+    """A random graph; some of its nodes have one of the labels."""
+    rng = random.Random(seed)
+    values = [Value(rng.uniform(0.5, 1.5), label=name) for name in "ab"]
+    for _ in range(25):
+        x, y = rng.choice(values[-5:]), rng.choice(values)
+        made = rng.choice([lambda: x + y, lambda: x * y, lambda: x - 1, lambda: x.tanh(), lambda: 1 / y])()  # noqa: B023
+        made.label = rng.choice([*labels, *[""] * 6])
+        values.append(made)
+    return sum(values)
+
+
+@pytest.mark.parametrize("labels", [["c"], ["v1", "v2"]], ids=str)
+@pytest.mark.parametrize("seed", range(12))
+def test_node_without_a_name_has_a_short_one_where_its_expression_is_long(seed, labels):
+    boxes = draw_dot(grown(seed, labels), names={}, max_nodes=None).graph.boxes
+    named = [box.short for box in boxes if box.short]
+    assert named == [*dict.fromkeys(named)]
+    assert {*named}.isdisjoint(box.name for box in boxes)
+    for box in boxes:
+        refers = box.name or box.short or box.stands_for[0]
+        assert 0 < len(refers) <= 16
+        assert box.short == "" or not box.name
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_expression_refers_only_to_what_is_on_a_card(seed):
+    boxes = draw_dot(grown(seed, ["c"]), names={}, max_nodes=None).graph.boxes
+    known = {"tanh"} | {name for box in boxes for name in (box.name, box.short) if name}
+    for box in boxes:
+        assert "..." not in box.expression
+        assert {*re.findall(r"[a-z]\w*", box.expression)} <= known
+
+
+def test_drawing_and_player_give_the_same_short_names():
+    root = expression()
+    drawn = draw_dot(root, names={}).graph.boxes
+    played = PlayedGraph(root, {}).story().scenes[0].cards
+    assert [(box.short, box.expression) for box in drawn] == [(card.short, card.expression) for card in played]
+    assert any(box.short for box in drawn)
+
+
+@pytest.mark.parametrize(
+    ("op", "sign", "written"),
+    [
+        ("a * b", "×", "a × b"),
+        ("a ** 2", "x²", "a²"),
+        ("a ** -1", "x⁻¹", "a⁻¹"),
+        ("a ** 12", "x¹²", "a¹²"),
+        ("a ** 0.5", "x**0.5", "a**0.5"),
+    ],
+)
+def test_title_card_and_badge_have_one_sign_for_a_product_and_one_for_a_power(op, sign, written):
+    a, b = Value(2.0, label="a"), Value(3.0, label="b")
+    page = player(eval(op, {"a": a, "b": b}), names={})
+    drawn = draw_dot(eval(op, {"a": a, "b": b}), names={}).svg()
+    assert page.story()["title"] == written
+    assert page.story()["scenes"][0]["cards"][-1]["op"] == sign
+    assert f">{sign}</text>" in drawn
+    assert f">{written}</text>" in drawn
+
+
+def test_player_site_and_lessons_write_derivatives_with_one_sign():
+    root = Path(__file__).parents[2]
+    folders = [root / name for name in ("micrograd", "site", "demos", "docs")]
+    texts = [
+        path for folder in folders for kind in ("py", "js", "html", "md", "ipynb") for path in folder.rglob(f"*.{kind}")
+    ]
+    found = [path.name for path in texts if re.search("\u2202|\\\\u2202", path.read_text(encoding="utf-8"))]
+    assert len(texts) > 300
+    assert found == []

@@ -134,7 +134,7 @@ def act(page, *acts):
 
 def test_rule_is_told_as_one_learns_it_and_the_one_that_ran_stands_behind_it(page):
     page.open(player(neuron(), names={}).html, "step=7")
-    assert "1 − o**2 = 0.2234" in page.text("#why")
+    assert "1 − o² = 0.2234" in page.text("#why")
     assert page.texts("#ran code") == ["n.grad += g * (1 - o**2)", "g = o.grad", "n.grad += g * sech(n) * sech(n)"]
     assert page.text("#ran summary") == "as computed"
 
@@ -252,7 +252,7 @@ def test_long_paths_are_told_by_what_differs(page):
     page.open(player(out).html, "scene=0&step=99").choose("a")
     ways = page.texts("#why .rows > div > :first-child")
     assert len(set(ways)) == len(ways) == 3
-    assert min(ways) == "a → … → exp(n5) → tanh(n5) + exp(n5) → … → n11"
+    assert min(ways) == "a → … → exp(n5) → v1 → … → n11"
 
 
 def test_paths_of_a_chosen_card_are_lit_until_escape(page):
@@ -589,6 +589,6 @@ def test_story_that_is_none_is_refused_aloud_and_changes_nothing(page, story):
     page.open(player(graph()).html)
     page.run("window.said = []; console = {error: text => said.push(text)}")
     tell(page, {"micrograd": "story", "story": story}).press("Home", "ArrowRight")
-    assert (page.text("#title"), page.text("#phase")) == ("a * b + a", "Forward 1 of 2")
+    assert (page.text("#title"), page.text("#phase")) == ("a × b + a", "Forward 1 of 2")
     (said,) = page.get("said")
     assert "a page sends the object that player(value).story() returns" in said

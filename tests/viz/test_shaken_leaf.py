@@ -27,7 +27,7 @@ def test_each_card_sways_by_its_derivative_and_one_sentence_says_so(page):
     assert page.get(SWINGS) == {
         "x1": "sways 1.00",
         "x1 * w1": "sways −3.00",
-        "x1 * w1 + x2 * w2": "sways −3.00",
+        "v1": "sways −3.00",
         "n": "sways −3.00",
         "o": "sways −0.67",
     }

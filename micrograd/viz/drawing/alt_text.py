@@ -29,6 +29,6 @@ def _sentence(graph: Picture, i: int) -> str:
 
 def title(box: Box) -> str:
     """The name of a box in running text: `d = a + b`, `n4 = tanh(n3)`, `n0`."""
-    name = shorten(box.name, 40, "...") or box.id
+    name = shorten(box.name or box.short, 40, "...") or box.id
     made = box.expression or box.op
     return f"{name} = {shorten(made, 40, '...')}" if made else name

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..text import badge_text, clean, pretty, shorten, text_width
-from .data import Box
+from .data import NO_GRADIENT, Box
 from .layout import Point, layout
 
 PAD, BADGE = 12.0, 32.0
@@ -71,32 +71,41 @@ class Place:
 def face(box: Box, uses: int = 0, shape: str | None = None) -> Face:
     """The card of a box at rest, whose numbers are text; it has so many uses. With a `shape`, it has no rows yet."""
     shape, below = (dict(box.rows).get("shape", ""), rows(box)) if shape is None else (shape, [])
-    name = shorten(box.name, 26, "\u2026")
+    name = shorten(box.name or box.short, 26, "\u2026")
     other = "sum" if box.op == "sum" else "constant" if box.kind == "constant" and shape else ""
     title, named = name or pretty(clean(box.expression) or other), bool(name) or box.kind in FOLDED
     lines = [(key, pretty(shorten(text, 34, "\u2026"))) for key, text in below]
     uses = dots(uses) if "grad" in dict(lines) and box.times == 1 else 0
     placed = [(key, text, number_width(text, uses) if key else text_width(text, 12)) for key, text in lines]
     sign = badge_text(box.op) if box.op else ""
-    return Face(box.kind, title, named, _aside(box, shape), sign, placed, [], box.times, uses, box.tip)
+    return Face(box.kind, title, named, _aside(box, shape), sign, placed, box.heats, box.times, uses, box.tip)
 
 
 def _aside(box: Box, shape: str) -> str:
-    """The note to the right of the title: repetitions, shape, expression or kind."""
+    """The note to the right of the title: repetitions, expression, shape or kind."""
     if box.times > 1:
         return f"\u00d7{box.times:,}"
     if box.mark:
         return f"{box.mark} {shape}".strip()
-    if shape:
-        return shape
-    if box.name and box.expression and len(box.expression) <= 16:
-        return pretty(box.expression)
-    return box.kind if box.name and box.kind in ("input", "parameter") else ""
+    named = box.name or box.short
+    made = box.expression if box.short or (box.name and len(box.expression) <= 16) else ""
+    if made or shape:
+        return "  ".join(filter(None, [pretty(made), shape.removesuffix(" float64")]))
+    return box.kind if named and box.kind in ("input", "parameter") else ""
 
 
 def rows(box: Box) -> list[tuple[str, str]]:
-    """The lines below the title, as keys and texts; the shape of an array is beside the title."""
-    return [("", f"{text} nodes") if key == "nodes" else (key, text) for key, text in box.rows if key != "shape"]
+    """The lines below the title, as keys and texts.
+
+    The shape of an array is beside the title, and of a large one there is a heat-map in place of the range.
+    """
+    shown = [(key, text) for key, text in box.rows if key != "shape" and not (box.heats and _is_mapped(text))]
+    return [("", f"{text} nodes") if key == "nodes" else (key, text) for key, text in shown]
+
+
+def _is_mapped(text: str) -> bool:
+    """True for what a heat-map shows: a range, or that there is no gradient."""
+    return " .. " in text or text == NO_GRADIENT
 
 
 def dots(uses: int) -> int:
@@ -156,7 +165,9 @@ def pieces(face: Face, badge: float, down: bool = False) -> list[Piece]:
         y += LINE
     x = left
     for heat in face.heats:
-        found += [Piece("key", x, y - 5, heat.name), Piece("heat", x, y, wide=cell_width(heat.columns))]
+        told = any(key == heat.name for key, *_ in face.rows)  # its numbers stand above it
+        found += [Piece("key", x, y - 5, "" if told else heat.name)]
+        found += [Piece("heat", x, y - 10 * told, wide=cell_width(heat.columns))]
         low = y + heat.rows * CELL + 14
         found += [Piece("range", x, low + RANGE * k, pretty(text)) for k, text in enumerate(heat.captions)]
         x += _across(heat) + GUTTER

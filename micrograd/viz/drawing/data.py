@@ -7,8 +7,9 @@ Text is unescaped here; each writer escapes for its own format.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +18,8 @@ from ...scalars.rows import nothing
 from .. import infix
 from ..infix import Text
 from ..text import shorten
-from ..values import exact_text, is_array, shape_text, value_text
+from ..values import exact_text, is_array, is_plural, shape_text, value_text
+from .heat import Heat, heats_of_array
 
 NO_TERM: Text = ("", infix.ATOM)
 NO_GRADIENT = "\u2013"  # before the backward pass
@@ -46,6 +48,8 @@ class Box:
     mark: str = ""  # words beside the name
     nodes: int = 1  # how many nodes it represents
     times: int = 1  # how many repetitions it represents
+    heats: list[Heat] = field(default_factory=list)  # of an array and of its gradient
+    short: str = ""  # v1, v2, ... for a node without a name, whose expression is long
 
 
 @dataclass
@@ -53,13 +57,18 @@ class Edge:
     """`uses` of the box `tail` by the box `head`, both indices into `Picture.boxes`.
 
     A use is a node, its index into the walk, and the place of its operand. A `single` line stands for one use, of the
-    only result of its tail.
+    only result of its tail. What it carried back (see `carried.py`) is `part`, the local derivative `local` times the
+    gradient of the head. Of an array, `part` is True, and `flow` has the lengths of its positive and of its negative
+    numbers. Of many numbers, in or out of a folded box, `flow` is that of them all.
     """
 
     tail: int
     head: int
     uses: list[tuple[int, int]]
     single: bool = False
+    local: Any = None
+    part: Any = None
+    flow: tuple[float, float] | None = None
 
     @property
     def count(self) -> int:
@@ -229,12 +238,13 @@ def describe(
     note: str = "",
     names: Mapping[int, str] = MappingProxyType({}),
     owned: Collection[int] = (),
-    number: bool = False,
+    called: Mapping[int, str] = MappingProxyType({}),
 ) -> Picture:
     """The plain data of a drawing: one box per group, in the order of the walk.
 
-    `names` maps the ids of nodes without a label to names. With `number`, leaves without a name are called v1, v2 and
-    so on. `owned` has the ids of the parameters; other leaves are inputs.
+    `names` maps the ids of nodes without a label to names. A node whose expression is too long to stand for it, or that
+    has none, is called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs. `called` maps
+    ids to names that are used in place of a label.
     """
     groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
@@ -243,10 +253,9 @@ def describe(
             home[i] = g
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
-    began = any(
-        is_array(g := _grad(graph.nodes[i])) or g not in (None, 0) for i in graph.roots
-    )  # was there a backward pass?
-    unnamed = 0
+    began = has_gradients(graph)
+    taken = {*names.values(), *map(label_of, graph.nodes)}
+    free = filter(lambda name: name not in taken, map("v{}".format, count(1)))
     for g, group in enumerate(groups):
         id_ = f"n{g}"
         if group.kind == "node":
@@ -254,17 +263,22 @@ def describe(
             below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
             complete = len(below) == len(graph.operands[i])
             leaf = "parameter" if id(graph.nodes[i]) in owned else "input"
-            boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began))
-            if number and _needs_name(boxes[-1]):
-                boxes[-1].name = f"v{(unnamed := unnamed + 1)}"
+            boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began, called))
+            if _needs_name(boxes[-1]):
+                boxes[-1].short = next(free)
         else:
             boxes.append(_group_box(id_, group, graph, began))
     return Picture(boxes, edges, note)
 
 
+def has_gradients(graph: Walk) -> bool:
+    """True if there was a backward pass."""
+    return any(is_array(g := grad_of(graph.nodes[i])) or g not in (None, 0) for i in graph.roots)
+
+
 def _needs_name(box: Box) -> bool:
-    """True if the expressions of other boxes have no way to refer to this one."""
-    return not (box.name or box.stands_for[0] or box.kind == "constant")
+    """True if there is no short way to refer to this box."""
+    return not (box.name or 0 < len(box.stands_for[0]) <= SHORT or box.kind == "constant")
 
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
@@ -290,7 +304,7 @@ def outputs(graph: Walk, group: Group) -> list[int]:
     return [i for i in group.members if i not in used]
 
 
-def _grad(node: Any) -> Any:
+def grad_of(node: Any) -> Any:
     grad = getattr(node, "grad", None)
     return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
 
@@ -303,13 +317,14 @@ def _node_box(
     leaf: str = "input",
     names: Mapping[int, str] = MappingProxyType({}),
     began: bool = True,
+    called: Mapping[int, str] = MappingProxyType({}),
 ) -> Box:
     node = graph.nodes[i]
-    name, op = label_of(node) or names.get(id(node), ""), op_of(node)
+    name, op = called.get(id(node)) or label_of(node) or names.get(id(node), ""), op_of(node)
     requires_grad = bool(getattr(node, "requires_grad", True))
     kind = "result" if op or below else leaf if requires_grad else "constant"
-    data, grad = graph.data(i), _grad(node)
-    grad_text = value_text(grad) if began or is_array(grad) or grad else NO_GRADIENT
+    data, grad = graph.data(i), grad_of(node)
+    grad_text = NO_GRADIENT if grad is None or not (began or is_array(grad) or grad) else value_text(grad)
     rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
     rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
     stands_for = _written(_index(node) or op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
@@ -317,7 +332,8 @@ def _node_box(
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
     lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
     tip = "\n".join(filter(None, lines))
-    return Box(id_, kind, name, op, rows, expression, stands_for, tip, getattr(node, "_mark", ""))
+    heats = heats_of_array(data, grad if is_array(grad) else None, i) if is_plural(data) else []
+    return Box(id_, kind, name, op, rows, expression, stands_for, tip, getattr(node, "_mark", ""), heats=heats)
 
 
 def _group_box(id_: str, group: Group, graph: Walk, began: bool) -> Box:
@@ -388,7 +404,7 @@ def _slice_text(x: slice) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ expressions
-_LONGEST = 28
+SHORT, WHOLE, _LONGEST = 16, 24, 36  # columns of one that stands for its node, of one in the leaves, and of any
 DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
 
 
@@ -397,19 +413,20 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
     terms: list[Text] = []
     for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
         leaf = term(_node_box("", graph, i, [], names=names))
-        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 2 * _LONGEST) if below else leaf)
+        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 56) if below else leaf)
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 
 def _written(op: str, below: Sequence[Box]) -> Text:
-    """An op and its operands; if that is too long, with shortened names, then with dots for the longest operands."""
-    short = [term(box, 12) for box in below]
+    """An op and its operands in full, else with their short names, shortened ones, and dots for the longest."""
+    named, short = [term(box) for box in below], [term(box, 12) for box in below]
     order = sorted(range(len(short)), key=lambda k: -len(short[k][0]))
     dotted = [
         [DOTS if k in order[:many] and text[0] else text for k, text in enumerate(short)]
         for many in range(len(short) + 1)
     ]
-    tried = (_made(op, terms) for terms in [[*map(term, below)], *dotted])
+    full = [named[k] if "..." in box.stands_for[0] else term(replace(box, short="")) for k, box in enumerate(below)]
+    tried = (_made(op, *ways) for ways in [(full, WHOLE), (named,), *[(terms,) for terms in dotted]])
     return next((made for made in tried if made[0]), NO_TERM)
 
 
@@ -431,5 +448,6 @@ def _number_term(data: Any) -> Text:
 
 def term(box: Box, most: int = 10_000) -> Text:
     """How other boxes' expressions refer to a box, with its binding strength; a name has at most `most` columns."""
-    name = shorten(box.name, most, "...") if len(box.name) > most else box.name
+    name = box.name or box.short
+    name = shorten(name, most, "...") if len(name) > most else name
     return infix.name(name) if name else box.stands_for

@@ -6,7 +6,8 @@ the same in every run.
 """
 
 from ..text import clean, shorten
-from .data import NO_GRADIENT, Box, Picture
+from .carried import factor, flow_of, is_carried
+from .data import NO_GRADIENT, Box, Edge, Picture
 
 GRAPH = {"bgcolor": "transparent", "fontname": "Helvetica,Arial,sans-serif", "fontsize": "11", "fontcolor": "#5D6B82"}
 NODE = {
@@ -37,6 +38,7 @@ _LOOK = {
 }
 _OVAL = 'shape="oval" style="filled" fillcolor="#EDF0F5" color="#5D6B82" width="0.3" margin="0.04,0.02"'
 _NOT_FINITE = 'fillcolor="#1B2436" fontcolor="#FFFFFF"'
+_FLOWS = {"flows above": "#0072B2", "flows below": "#C24E00", "flows mixed": "#0072B2:#C24E00"}
 _FAINT = '\tgraph [ranksep="1.8"]\n\tedge [color="#7C879D70" arrowhead="none"]\n'
 LONGEST_STRING = 16_000  # bytes; `dot` rejects strings longer than 16 KiB
 CROWDED = 60  # with more counted edges than this, the counts are shown in tooltips instead
@@ -55,9 +57,25 @@ def body(graph: Picture, rankdir: str) -> list[str]:
     crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
     for edge in graph.edges:
         tail, head = graph.boxes[edge.tail], graph.boxes[edge.head]
-        count = f' [{"edgetooltip" if crowded else "label"}="x{edge.count}"]' if edge.count > 1 else ""
-        lines.append(f"\t{tail.id} -> {head.id}{'op' if head.op else ''}{count}\n")
+        look = _join(_label(edge, crowded), _flow(edge))
+        lines.append(f"\t{tail.id} -> {head.id}{'op' if head.op else ''}{f' [{look}]' if look else ''}\n")
     return lines
+
+
+def _label(edge: Edge, crowded: bool) -> str:
+    """How many uses a line stands for, or what it multiplies by."""
+    if edge.count > 1:
+        return f'{"edgetooltip" if crowded else "label"}="x{edge.count}"'
+    text = factor(edge).replace("\u00d7 ", "x").replace("\u2212", "-")
+    return text and f'label="{text}"'
+
+
+def _flow(edge: Edge) -> str:
+    """The look of a line that carried a gradient back."""
+    if not is_carried(edge):
+        return ""
+    look, *widths = flow_of(edge)
+    return f'dir="back" color="{_FLOWS.get(look, EDGE["color"])}" penwidth="{max(sum(widths), 1):.2g}"'
 
 
 def dense(graph: Picture) -> bool:

@@ -1,18 +1,20 @@
 """`draw_dot`: a graph as DOT, and as a picture that needs none of the Graphviz programs."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import graphviz
 
+from ...engine.value import Node
 from ...scalars.release import Released
 from ..files import in_full, save_picture
 from ..page import bundle, image
 from . import dot, svg
 from .alt_text import alt_text
-from .data import Picture, describe, roots_of, walk
+from .carried import carry, is_hand_written, without
+from .data import Picture, describe, drawn_node, grad_of, has_gradients, roots_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
@@ -27,12 +29,16 @@ def draw_dot(
     *,
     max_nodes: int | None = MAX_NODES,
     names: Mapping[str, Any] | None = None,
+    hide: Iterable[Any] | Mapping[Any, str] = (),
+    constants: bool = True,
 ) -> "Drawing":
     """Draw the graph of everything that `root` depends on.
 
     Use it to see what a computation has recorded. Each node shows its name, data and grad at the time of the call, and
-    ops are small ovals. The name is the node's label, else that of the caller's variable, or its path in a module. A
-    dash stands for a gradient that no backward pass has reached.
+    ops are small ovals. An array is a heat map. The name is the node's label, else that of the caller's variable, or
+    its path in a module. A dash stands for a gradient that no backward pass has reached. Where gradients are there, a
+    line shows what it carried back by its colour and width, and beside it the local derivative, unless that is 1. The
+    drawing runs no hand-written `_backward`, so such lines stay grey.
 
     Args:
         root: a Value or a Tensor, or a list or tuple of them.
@@ -42,6 +48,10 @@ def draw_dot(
             than 150). By default, a graph of more than 60 nodes is folded, as in the player. A line below the drawing
             says what was folded. None draws every node.
         names: the variables that give names, such as `globals()`, by default those of the caller.
+        hide: nodes to leave out, such as `[h]`. A line then goes on to the operands, with the derivative along
+            all paths. A dict gives nodes another name, and hides those whose name is "", as in
+            `{loss: "error", h: ""}`.
+        constants: False leaves the constants out.
 
     Returns:
         A `Drawing`, which notebooks display as a picture. It has the attributes and methods of the `graphviz.Digraph`
@@ -51,7 +61,8 @@ def draw_dot(
 
     Raises:
         TypeError: `root` is not a node.
-        ValueError: `root` is an empty list, `rankdir` is unknown, or `max_nodes` is less than 1.
+        ValueError: `root` is an empty list, `rankdir` is unknown, `max_nodes` is less than 1, or a node in `hide` is no
+            part of the graph.
 
     >>> from micrograd.engine import Value
     >>> a = Value(2.0, label="a")
@@ -62,7 +73,7 @@ def draw_dot(
         raise ValueError(f"rankdir is {rankdir!r}; it must be 'LR' (left to right) or 'TB' (top to bottom)")
     if max_nodes is not None and max_nodes < 1:
         raise ValueError(f"max_nodes is {max_nodes!r}; it must be at least 1, or None to draw every node")
-    graph = _picture(root, max_nodes, names)
+    graph = _picture(root, max_nodes, names, hide, constants)
     note = {"label": graph.note, "labelloc": "b"} if graph.note else {}
     digraph = graphviz.Digraph(
         filename="Digraph.gv",
@@ -75,8 +86,19 @@ def draw_dot(
     return Drawing(graph, digraph)
 
 
-def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | None) -> Picture:
+def _picture(
+    root: Any,
+    max_nodes: int | None,
+    variables: Mapping[str, Any] | None,
+    hide: Iterable[Any] | Mapping[Any, str],
+    constants: bool,
+) -> Picture:
     nodes = walk(roots_of(root))
+    called = {
+        id(drawn_node(x)): name for x, name in (hide if isinstance(hide, Mapping) else dict.fromkeys(hide, "")).items()
+    }
+    if not called.keys() <= {*map(id, nodes.nodes)}:
+        raise ValueError("`hide` has a node that is no part of this graph: pass nodes that `root` depends on")
     names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
     notes = []
@@ -85,7 +107,28 @@ def _picture(root: Any, max_nodes: int | None, variables: Mapping[str, Any] | No
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
-    return describe(nodes, groups, "; ".join(notes), names.by_id, names.owned)
+    groups.sort(key=lambda group: group.members[0])
+    hidden = {
+        i
+        for i, group in enumerate(groups)
+        if called.get(id(nodes.nodes[group.members[0]])) == "" and group.kind == "node"
+    }
+    picture = describe(nodes, groups, "", names.by_id, names.owned, called)
+    if not constants:
+        hidden |= {i for i, box in enumerate(picture.boxes) if box.kind == "constant"}
+    if hidden:
+        notes.append(f"{len(hidden):,} node{'s' * (len(hidden) > 1)} hidden")
+    picture.note = "; ".join(notes)
+    if has_gradients(nodes):
+        grads = {node: g for node in nodes.nodes if (g := _known(node)) is not None}
+        with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs what it held
+            carry(nodes, picture.edges, grads)
+    return without(picture, hidden)
+
+
+def _known(node: Any) -> Any:
+    """The gradient of a node whose rule may run: a drawing runs no `_backward` of the user's."""
+    return grad_of(node) if isinstance(node, Node) and not is_hand_written(node) else None
 
 
 class Drawing:

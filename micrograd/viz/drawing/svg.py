@@ -5,26 +5,30 @@ uses generic fonts, and has no ids, so that several drawings can share a page. E
 known about it. Text widths are estimated, on the wide side, since no font can be measured.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from math import ceil, hypot
 from typing import Any
 
 from ..page import sheet
 from ..text import clean, pretty, shorten, text_width
 from ..text import coordinate as _n
-from ..values import WIDTHS, hue, thickness
+from ..values import hue, short
 from .alt_text import alt_text, summary
-from .card import BADGE, DOT, Arranged, Face, Piece, Place, arrange, face, pieces, turned
+from .card import BADGE, CELL, DOT, Arranged, Face, Piece, Place, arrange, face, pieces, turned
+from .carried import factor, flow_of, is_carried
 from .data import NO_GRADIENT, Box, Edge, Picture
 from .dot import CROWDED, dense, not_finite
+from .heat import STEPS, Heat
+from .labels import beside
 from .layout import Point
 
 MARGIN = 20.0
 NOTE = 20.0  # the height of the line below the drawing
 ARROW = 8.0
+DOTS = "\u2026"
 Numbers = Mapping[str, Iterable[tuple[str, str]]]  # of a row, by its key: the looks and texts of its number
 
 
@@ -33,21 +37,24 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
     down = rankdir == "TB"
     uses = Counter(edge.tail for edge in graph.edges)
     faces = [face(box, uses[i]) for i, box in enumerate(graph.boxes)]
-    counted = any(edge.count > 1 for edge in graph.edges)
-    shape = arrange(faces, [(edge.tail, edge.head) for edge in graph.edges], 72.0 if counted else 52.0, down, even=True)
-    note = pretty(graph.note)
-    width = max(shape.width, text_width(note, 12) if note else 0.0) + 2 * MARGIN
-    height = shape.height + 2 * MARGIN + (NOTE if note else 0.0)
+    gap = 90.0 if any(map(_label, graph.edges)) else 52.0
+    shape = arrange(faces, [(edge.tail, edge.head) for edge in graph.edges], gap, down, even=True)
+    below = [*filter(None, (legend(graph), escape(pretty(graph.note), quote=False)))]
+    width = max([shape.width, *[text_width(re.sub("<.*?>", "", text), 12) for text in below]]) + 2 * MARGIN
+    height = shape.height + 2 * MARGIN + NOTE * len(below)
     cards = zip(graph.boxes, faces, shape.places, strict=True)
     body = [*_edges(graph, shape, down)]
     body += [_still(*each, down) for each in cards]
-    below = [words(MARGIN, height - 14, "note", note)] if note else []
-    return document((width, height), summary(graph), body, below, desc=alt_text(graph))
+    lines = [
+        f'<text class="note" x="{_n(MARGIN)}" y="{_n(height - 14 - NOTE * k)}">{text}</text>'
+        for k, text in enumerate(reversed(below))
+    ]
+    return document((width, height), summary(graph), body, lines, desc=alt_text(graph))
 
 
 def _still(box: Box, face: Face, place: Place, down: bool) -> str:
     sent = [""] * face.uses if dict(box.rows).get("grad") != NO_GRADIENT else []
-    return card(face, place, sent=sent, odd="" if not_finite(box) else None, down=down)
+    return card(face, place, heat=cells, sent=sent, odd="" if not_finite(box) else None, down=down)
 
 
 def document(
@@ -152,6 +159,25 @@ def _badge(sign: str, place: Place, state: str, down: bool) -> str:
     return f'<g class="{f"badge {state}".strip()}">{rect}{text}</g>'
 
 
+def cells(heat: Heat, piece: Piece) -> str:
+    """The cells of a heat-map, one path per colour."""
+    _, x, y, _, wide = piece
+    where: dict[str, list[str]] = {}
+    for k, letter in enumerate(heat.cells):
+        left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
+        where.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
+    looks = [(*_shade(letter), "".join(where[letter])) for letter in sorted(where) if letter != " "]
+    return "".join(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{path}"/>' for kind, depth, path in looks)
+
+
+def _shade(letter: str) -> tuple[str, float]:
+    """The colour of a cell, "plus", "minus" or "nan", and its depth, from 0 to 1."""
+    level = ord(letter) - ord("A") - STEPS
+    if not "A" <= letter <= "S":
+        return "nan", 0.3
+    return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)
+
+
 # ------------------------------------------------------------------------------------------------ lines
 def wire(
     route: list[Point],
@@ -193,24 +219,6 @@ def _aside(route: list[Point], width: float) -> Point:
     return steep * width / 2, -width / 2
 
 
-def flowing(over: float, under: float = 0.0) -> tuple[str, float, float]:
-    """The look of a line that carried gradients back, and the widths of its strands, for each sign that it carries.
-
-    Args:
-        over: the length of the positive numbers that it carried; a single number goes here with its sign.
-        under: the length of the negative ones.
-
-    >>> flowing(-1.0)[0], flowing(3.0, 3.0)[0], flowing(3.0, 1e-17)[0], flowing(0.0)
-    ('flows below', 'flows mixed', 'flows above', ('dead', 0.0, 0.0))
-    """
-    if not over and not under:
-        return "dead", 0.0, 0.0
-    if min(over, under) > WIDTHS["seen"] * max(over, under):
-        return "flows mixed", thickness(over), thickness(under)
-    main = over if over != over or abs(over) >= under else -under
-    return f"flows {hue(main) or 'odd'}", thickness(main), 0.0
-
-
 def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
     """The path of a route: straight where level, else S-shaped; it ends `short` of the head, to fit the arrowhead."""
     end = (route[-1][0] - _way(route) * short, route[-1][1])
@@ -220,15 +228,6 @@ def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
         handles = [] if x0 == x1 or y0 == y1 else [(middle, y0), (middle, y1)]
         path.append(("C" if handles else "L") + _path(*handles, (x1, y1), down=down))
     return "".join(path)
-
-
-def along(route: Sequence[Point]) -> Iterator[Point]:
-    """Points of the path of a route, some 6 pixels apart."""
-    for (x0, y0), (x1, y1) in pairwise(route):
-        many = ceil(hypot(x1 - x0, y1 - y0) / 6)
-        for t in (k / many for k in range(many + 1)):
-            across, down = (t, t) if y0 == y1 else (1.5 * t * (1 - t) + t**3, 3 * t**2 - 2 * t**3)
-            yield x0 + (x1 - x0) * across, y0 + (y1 - y0) * down
 
 
 def arrowhead(route: list[Point], down: bool = False) -> str:
@@ -248,35 +247,52 @@ def _path(*points: Point, down: bool) -> str:
 
 
 def _edges(graph: Picture, shape: Arranged, down: bool) -> list[str]:
-    """The lines, then counts on top; dense drawings have faint lines only, and counts in tooltips."""
+    """The lines, then their labels; dense drawings have faint lines only, and crowded ones have labels in tooltips."""
     faint = dense(graph)
-    crowded = sum(edge.count > 1 for edge in graph.edges) > CROWDED
-    lines, labels = [], []
-    taken: list[tuple[float, float, float]] = []
-    for edge, route in zip(graph.edges, shape.routes, strict=True):
-        width = min(1.5 + 0.35 * edge.count.bit_length(), 5) if edge.count > 1 else 0
-        tip = _tooltip(graph, edge)
-        lines.append(wire(route, "faint" * faint, faint=faint, down=down, width=width, tip=tip))
-        text = f"\u00d7{edge.count:,}"
-        if edge.count > 1 and len(route) > 1 and not crowded and (spot := _free_spot(route, down, text, taken)):
-            labels.append(words(spot[0], spot[1] + 4, "count", text))
+    texts = [_label(edge) for edge in graph.edges]
+    if sum(map(bool, texts)) > CROWDED or faint:
+        texts = [""] * len(texts)
+    lines = [
+        wire(route, *_flow(edge, faint), faint=faint, down=down, tip=_tooltip(graph, edge))
+        for edge, route in zip(graph.edges, shape.routes, strict=True)
+    ]
+    labels = [
+        words(spot[0], spot[1] + 4.5, "count" if edge.count > 1 else "factor", text)
+        for edge, text, spot in zip(graph.edges, texts, beside(shape.routes, shape.places, texts, down), strict=True)
+        if spot
+    ]
     return lines + labels
+
+
+def _label(edge: Edge) -> str:
+    """How many uses a line stands for, or what it multiplies by."""
+    return f"\u00d7{edge.count:,}" if edge.count > 1 else factor(edge)
+
+
+def _flow(edge: Edge, faint: bool) -> tuple[str, bool, float, float]:
+    """The look of a line at rest, whether its arrow points back, and the widths of its strands."""
+    if faint or not is_carried(edge):
+        return "faint" * faint, False, min(1.5 + 0.35 * edge.count.bit_length(), 5) * (edge.count > 1), 0.0
+    look, over, under = flow_of(edge)
+    return look, True, over, under
+
+
+def legend(graph: Picture) -> str:
+    """What the colours and numbers of the lines mean, as markup; "" if no line carried a gradient."""
+    looks = {flow_of(edge)[0] for edge in graph.edges if is_carried(edge)}
+    if not looks:
+        return ""
+    tops = {*range(len(graph.boxes))} - {edge.tail for edge in graph.edges}
+    root = graph.boxes[tops.pop()].name if len(tops) == 1 else ""
+    said = f"Gradient of {escape(shorten(root or 'out', 16, DOTS))}: "
+    said += '<tspan class="above">positive</tspan>, <tspan class="below">negative</tspan>, the wider the larger. '
+    both = " Two strands: numbers of both signs." * ("flows mixed" in looks)
+    return f"{said}A line multiplies by its number, or by 1.{both}"
 
 
 def _tooltip(graph: Picture, edge: Edge) -> str:
     tail, head = graph.boxes[edge.tail], graph.boxes[edge.head]
-    names = [shorten(box.name or box.expression or box.op or box.id, 32, "\u2026") for box in (tail, head)]
-    return f"{names[0]} \u2192 {names[1]}" + (f" \u00d7{edge.count:,}" if edge.count > 1 else "")
-
-
-def _free_spot(route: list[Point], down: bool, text: str, taken: list[tuple[float, float, float]]) -> Point | None:
-    """A position for a count on the edge's longest bend, clear of other counts; None if there is no room."""
-    p, q = max(pairwise(route), key=lambda ends: abs(ends[1][0] - ends[0][0]))
-    half = text_width(text, 11) / 2 + 2
-    for t in (0.5, 0.36, 0.64, 0.25, 0.75):
-        s = t * t * (3 - 2 * t)  # approximates the S at t
-        x, y = turned(p[0] + (q[0] - p[0]) * t, p[1] + (q[1] - p[1]) * s, down)
-        if all(abs(x - other_x) > half + other or abs(y - other_y) > 13 for other_x, other_y, other in taken):
-            taken.append((x, y, half))
-            return x, y
-    return None
+    names = [shorten(box.name or box.short or box.expression or box.op or box.id, 32, DOTS) for box in (tail, head)]
+    product = f"{short(edge.local)} \u00d7 {pretty(dict(head.rows)['grad'])} = " if edge.local is not None else ""
+    sent = f"\n{product}{short(edge.part)}" if isinstance(edge.part, float | int) and edge.part is not True else ""
+    return f"{names[0]} \u2192 {names[1]}" + (f" \u00d7{edge.count:,}" if edge.count > 1 else "") + sent

@@ -1,11 +1,9 @@
 """Forward and backward passes, step by step; uses the data, folding and layout of `drawing`.
 
-gradients       a separate backward pass, and what each edge carried     (reads nodes)
-heat            arrays and weights as small grids of letters
+gradients       a separate backward pass                                 (reads nodes)
 views           the graph as scenes, plain data; a box can open another  (reads nodes)
 recompute       a graph as data: the page computes it again, nudges it   (reads nodes)
 textbook        derivatives as one learns them, where a rule is written otherwise
-labels          where the numbers of lines stand in a film: beside them
 placement       coordinates of the cards, wires and numbers of a scene
 player_page     `player`: all steps, as a page: player.html, .css, and its script, in this order:
                 tools.js (the menu), player.js (story, scenes, steps), labels.js (what stands at a line), explain.js

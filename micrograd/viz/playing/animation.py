@@ -13,21 +13,22 @@ from typing import Any
 from .. import infix
 from ..drawing import svg
 from ..drawing.alt_text import alt_text
-from ..drawing.card import CELL, Piece
+from ..drawing.card import Piece
+from ..drawing.carried import factor, flow_of
 from ..drawing.data import NO_GRADIENT, term, walk
+from ..drawing.heat import Heat
 from ..drawing.layout import Point
 from ..drawing.svg import MARGIN, document, words
 from ..page import Svg
 from ..text import coordinate as _n
 from ..text import pretty, shorten
 from ..values import hue, short, typeset
-from .heat import STEPS, Heat
 from .keyframes import Clock, Moment
-from .placement import PILL, PlacedScene, factor, placed
+from .placement import PILL, PlacedScene, placed
 from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
-CAPTION = 34.0
+CAPTION, CAPTION_LETTER = 34.0, 8.2  # the height of a caption, the width of one of its letters
 DOTS = "\u2026"
 MOST_BOXES = 60  # in a GIF
 HOLD = 2  # steps for which the final state is shown
@@ -166,7 +167,7 @@ class Timeline:
         computed, step = self.computed[wire.head], self.passes.get(wire.head, self.steps)
         if wire.part is None:
             step = self.steps
-        look, *widths = _flow(wire)
+        look, *widths = flow_of(wire)
         return [
             (0, computed, "waiting", False, 0.0, 0.0),
             (computed, computed + 1, "forward", False, 0.0, 0.0),
@@ -232,7 +233,7 @@ class Timeline:
     def _heat(self, i: int, heat: Heat, piece: Piece) -> str:
         step = self.arrivals(i)[-1][0] if heat.name == "grad" else self.computed.get(i, 0)
         when = self.clock.landing(step, self.steps)
-        return "" if when is None else f'<g class="{when}">{_cells(heat, piece.x, piece.y, piece.wide)}</g>'
+        return "" if when is None else f'<g class="{when}">{svg.cells(heat, piece)}</g>'
 
     def _gives(self, wire: Wire) -> bool:
         """True if a gradient comes back along the wire."""
@@ -280,9 +281,11 @@ class Timeline:
         """(from, until, look, sentence) for each step."""
         said = ["The leaves have their values", *[f"Forward: {self._named(i)}" for i in self.computed]]
         if self.scene.backward:
-            said.append("Backward: the gradient of the result by itself is 1")
+            said.append("Backward: the result's own gradient is 1")
             said += [f"Backward: through {self._named(i)}" for i in self.passes] + ["Every gradient is known"]
-        return [(k, k + 1 if k < len(said) - 1 else self.steps, "caption", text) for k, text in enumerate(said)]
+        columns = int((self.seen - 2 * MARGIN) / CAPTION_LETTER)
+        fitting = [shorten(text, columns, DOTS) for text in said]
+        return [(k, k + 1 if k < len(said) - 1 else self.steps, "caption", text) for k, text in enumerate(fitting)]
 
     def _named(self, i: int) -> str:
         """`d = e + c`, with long names shortened."""
@@ -290,18 +293,13 @@ class Timeline:
         operands = [term(self.scene.cards[wire.tail]) for wire in self.scene.wires if wire.head == i]
         texts = [(shorten(text, 14, DOTS) or DOTS, strength) for text, strength in operands]
         made = card.expression or infix.written("+" if card.op == "sum" else card.op.lower(), texts)[0]
-        return pretty(f"{shorten(card.name, 24, DOTS)} = {made}" if card.name else made)
+        return pretty(" = ".join(filter(None, [shorten(card.name or card.short, 24, DOTS), made])))
 
 
 # ------------------------------------------------------------------------------------------------ pieces
-def _flow(wire: Wire) -> tuple[str, float, float]:
-    """The look of a wire by what flows back along it, and the widths of its strands."""
-    return svg.flowing(*(wire.flow or (wire.part or 0.0,)))
-
-
 def _sign(wire: Wire) -> str:
     """The hue of a wire while gradients travel along it: "mixed" if they have both signs, "" if they are 0."""
-    return _flow(wire)[0][len("flows ") :]
+    return flow_of(wire)[0][len("flows ") :]
 
 
 def _pill(spot: Point, look: str, lines: list[str]) -> str:
@@ -313,21 +311,3 @@ def _pill(spot: Point, look: str, lines: list[str]) -> str:
         for k, text in enumerate(lines)
     ]
     return f'<g class="{f"pill {look}".strip()}">{rect}{"".join(texts)}</g>'
-
-
-def _cells(heat: Heat, x: float, y: float, wide: float) -> str:
-    """The cells of a heat-map, one path per colour."""
-    where: dict[str, list[str]] = {}
-    for k, letter in enumerate(heat.cells):
-        left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
-        where.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
-    looks = [(*_shade(letter), "".join(where[letter])) for letter in sorted(where) if letter != " "]
-    return "".join(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{path}"/>' for kind, depth, path in looks)
-
-
-def _shade(letter: str) -> tuple[str, float]:
-    """The colour of a cell, "plus", "minus" or "nan", and its depth, from 0 to 1."""
-    level = ord(letter) - ord("A") - STEPS
-    if not "A" <= letter <= "S":
-        return "nan", 0.3
-    return "plus" if level > 0 else "minus", max(abs(level) / STEPS, 0.08)

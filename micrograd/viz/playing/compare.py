@@ -18,13 +18,13 @@ from ...engine.value import Node
 from ...scalars.rows import nothing
 from ..drawing import svg
 from ..drawing.alt_text import alt_text
+from ..drawing.carried import is_hand_written, same, sent
 from ..drawing.data import Group, describe, label_of, op_of, term
 from ..infix import ATOM, within
 from ..page import Page, join, script
 from ..rule_text import rule_texts
 from ..text import shorten
 from ..values import is_array, value_text
-from .gradients import is_hand_written, same, sent
 from .player_page import plain, template
 from .views import PlayedGraph, Story, one_root, still
 
@@ -107,7 +107,7 @@ class _Side:
         if self.back.missing:
             raise ValueError(f"there are no gradients to compare: {self.back.missing}")
         each = [Group([i]) for i in range(len(self.nodes))]
-        self.boxes = describe(graph, each, "", self.played.found.by_id, number=True).boxes
+        self.boxes = describe(graph, each, "", self.played.found.by_id).boxes
         self.users: list[list[int]] = [[] for _ in self.nodes]
         for i, below in enumerate(self.operands):
             for j in dict.fromkeys(below):

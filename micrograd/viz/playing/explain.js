@@ -28,7 +28,7 @@ function tell(now, state, card, paths, pending) {
   $("ran").innerHTML = ran;
   $("flow").hidden = !state.done.size;
   $("flow").innerHTML = `${["0.01", "1", "100"].map(size => `<span><i style="height:${thickness(size)}px"></i>${size}</span>`).join("")}
-    <p>∂${escaped(rootName)}/∂line: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? "<p>Two strands: numbers of both signs.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
+    <p>Gradient of ${escaped(rootName)}: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? "<p>Two strands: numbers of both signs.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
   return shaken ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.` : `${phase}. ${said}`;
 }
 function wrap(panels) {  // a table that is too wide is stacked
@@ -44,7 +44,7 @@ function tellStart() {
     ${engine ? "<p>Drag a number, or type another: everything follows.</p>" : ""}
     ${[story.missing, story.changed, typeof story.program === "string" ? story.program : ""].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
     ${remarked()}<p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
-  const ran = `<p><span class="swatch" style="background:var(--parameter)"></span>parameter, <span class="swatch" style="background:var(--edge)"></span>input. grad is ∂${escaped(rootName)}/∂node. A dotted line carries none.</p>`;
+  const ran = `<p><span class="swatch" style="background:var(--parameter)"></span>parameter, <span class="swatch" style="background:var(--edge)"></span>input. grad is d${escaped(rootName)}/dnode. A dotted line carries none.</p>`;
   return [why, ran, "What goes in is known, nothing else is."];
 }
 function tellForward(card) {
@@ -192,7 +192,8 @@ function tellPaths(state, {hooked, exact, listed, all}) {
     const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.released ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
     return `<h2>${name}</h2><p>${what}</p>`;
   }
-  const title = chosen.data === undefined ? `<h2>How ${name} reaches ${told(rootName)}</h2>` : `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
+  const made = chosen.op && isName(chosen.name) && !FOLDED.includes(chosen.kind) ? `<p class="math">${told(chosen.name)} = ${told(code(chosen))}</p>` : "";
+  const title = (chosen.data === undefined ? `<h2>How ${name} reaches ${told(rootName)}</h2>` : `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`) + made;
   if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to ${hooked.map(at => told(at.name)).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
   if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);

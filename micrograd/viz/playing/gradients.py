@@ -1,13 +1,11 @@
-"""A backward pass for display: the gradient of every node, and what each use of a node contributed to it.
+"""A backward pass for display: the gradient of every node.
 
 The pass is the engine's (`scalars.passes`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
-do in `grad()`. What an edge carried is computed a second time, for the nodes that are shown: `row.send` gives the
-parts for the node's gradient, and the local derivatives for a gradient of 1.
+do in `grad()`. What the lines carried is computed a second time, for the nodes that are shown; see `drawing.carried`.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import isclose
 from typing import Any
 
 from ...engine.by_hand import Closure
@@ -16,6 +14,7 @@ from ...engine.value import Node
 from ...scalars.passes import run_pass
 from ...scalars.release import Released
 from ...scalars.rows import Many
+from ..drawing.carried import same
 from ..drawing.data import overwritten
 
 
@@ -65,15 +64,6 @@ def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node,
     return {node for node in hooked if not same(arrived.get(node, 0.0), grads[node])}
 
 
-def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
-    """True if a and b are equal up to rounding, nan included. The tolerances apply to arrays."""
-    if isinstance(b, float | int):
-        return a == b or isclose(a, b, rel_tol=1e-9) or (a != a and b != b)
-    from numpy import allclose, shape
-
-    return shape(a) == shape(b) and bool(allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
-
-
 def changed_since(nodes: Sequence[Node]) -> dict[Node, Any]:
     """The nodes whose data was changed after an op had read it, as by `opt.step()`, with the data that was read.
 
@@ -103,53 +93,3 @@ def _ones(root: Node) -> Any:
     from numpy import ones_like
 
     return ones_like(root._data)
-
-
-@dataclass
-class Sent:
-    """What one use of an operand sends to it: `part` is `local` (the derivative; scalars only) times the gradient."""
-
-    local: Any = None
-    part: Any = None
-
-
-def sent(node: Node, grads: dict[Node, Any]) -> list[Sent]:
-    """What a node sends to each of its operands, in order; empty for constants and if the node has no gradient.
-
-    A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
-    Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
-    """
-    if not node._row or isinstance(node._row, Released) or node not in grads:
-        return [Sent() for _ in node._prev]
-    g = grads[node]
-    local = parts(node, 1.0) if node._is_number else [None for _ in node._prev]
-    uses = [Sent(*pair) for pair in zip(local, parts(node, g), strict=True)]
-    if isinstance(node._row, Closure | Many):
-        for use in uses:
-            if use.local is not None and (use.part is None or not same(use.local * g, use.part)):
-                use.local = None
-    return uses
-
-
-def parts(node: Node, g: Any) -> list[Any]:
-    """What a node with the gradient `g` sends to each of its operands, in order; None to a constant."""
-    with node._quiet():
-        return _in_order(node._prev, node._row.send(node, g))
-
-
-def _in_order(operands: Sequence[Node], pairs: Sequence[tuple[Node, Any]]) -> list[Any]:
-    """What is sent to each operand, from pairs in the order of its uses; None for one that is skipped."""
-    waiting: dict[Node, list[Any]] = {}
-    for operand, number in reversed(pairs):
-        waiting.setdefault(operand, []).append(number)
-    return [waiting[operand].pop() if waiting.get(operand) else None for operand in operands]
-
-
-def is_hand_written(node: Node) -> bool:
-    """True if the node's backward is a closure written by the user."""
-    return isinstance(node._row, Closure)
-
-
-def is_released(node: Node) -> bool:
-    """True if the node's history was released after a backward pass."""
-    return isinstance(node._row, Released)

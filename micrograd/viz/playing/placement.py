@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ..drawing.card import Arranged, arrange
+from ..drawing.carried import factor
+from ..drawing.labels import beside
 from ..drawing.layout import Point
-from ..values import short
-from .labels import beside
 from .views import Scene, Wire
 
 PILL = (70.0, 38.0)
@@ -47,12 +47,6 @@ def placed(scene: Scene, film: bool = False) -> PlacedScene:
     return PlacedScene(
         **vars(shape), pills=_pills(scene.wires, shape, crowded), crowded=crowded, labels=labels, small=small
     )
-
-
-def factor(wire: Wire) -> str:
-    """What a wire multiplies by, as its label says it; "" if it is 1."""
-    text = short(1.0 if wire.local is None else wire.local)
-    return f"\u00d7 {text}" * (text != "1.00")
 
 
 def _pills(wires: list[Wire], shape: Arranged, crowded: bool) -> list[Point | None]:

@@ -6,7 +6,7 @@ const number = (x, format) => written(x, format), short = x => written(x, "short
 const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a term after another sign
 const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
 const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
-const pretty = text => text.replace(/ \.\. /g, " … ").replace(/\.\.\./g, "…").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
+const pretty = text => text.replace(/\*\*(-?\d+)(?![\d.e])/g, (_, n) => n.replace(/./g, c => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻")).replace(/ \.\. /g, " … ").replace(/\.\.\./g, "…").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
 const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // labels may be right-to-left
 const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 const thousands = n => (+n).toLocaleString("en");
@@ -16,7 +16,7 @@ const UNARY = 4, ATOM = 6;
 const termOf = card => [card.name, card.binds ?? ATOM];
 const within = (strength, [text, own]) => own < strength ? `(${text})` : text;
 const inside = term => pretty(within(ATOM, term));
-const partial = (a, b) => `<span class="over"><span>∂${escaped(inside(a))}</span><span>∂${escaped(inside(b))}</span></span>`;
+const partial = (a, b) => `<span class="over"><span>d${escaped(inside(a))}</span><span>d${escaped(inside(b))}</span></span>`;
 const token = (kind, html) => `<span class="token ${kind}">${html}</span>`;
 const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) => {
   const term = names[key] ?? [whole, ATOM];
@@ -344,7 +344,7 @@ function showWire(wire, now, state, paths, pending) {
   else showPill(wire, kind, scene.looks ? productOf(wire).flatMap(line => line.split(/ (?=×)/)) : productOf(wire));
 }
 function slopeOf({head, tail, local, folded}) {  // the local derivative; that of a folded box by name, where there is room
-  const named = `∂${head.name}/∂${tail.name} = ${short(local)}`;
+  const named = `d${head.name}/d${tail.name} = ${short(local)}`;
   return folded && isName(head.name) && isName(tail.name) && named.length < 14 ? named : local === undefined ? "" : `× ${short(local)}`;
 }
 function endPulse() {

@@ -83,7 +83,7 @@ class Player(Page):
 
         >>> from micrograd import Value
         >>> player(Value(2.0, label="a") * 3).story()["title"]
-        'a * 3'
+        'a × 3'
         """
         return self.data
 
@@ -256,7 +256,7 @@ def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[
 def _name(card: Card) -> infix.Text:
     """How formulas refer to a card, with the binding strength of that text."""
     text, strength = term(card)
-    shown = shorten(text, 40, "\u2026") if card.name else clean(text)
+    shown = shorten(text, 40, "\u2026") if card.name or card.short else clean(text)
     return shown or (value_text(card.data) if card.face().alone else card.op or card.kind), strength
 
 

@@ -17,9 +17,10 @@ from typing import Any
 from ...engine.rows import Row
 from ...engine.value import Node
 from ...scalars.ops import TABLE
+from ..drawing.carried import is_hand_written, is_released, same
 from ..drawing.data import Walk
 from ..recorder import Term, is_known, is_linear
-from .gradients import Backprop, is_hand_written, is_released, same
+from .gradients import Backprop
 
 MOST_NODES = 2_000  # of a graph that the page computes
 MOST_NUMBERS, MOST_COMPUTED = 1_024, 4_000  # in an array that is a leaf, and in one that the page computes

@@ -12,19 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
-from math import hypot
 from typing import Any
 
 from ...engine.value import Node
 from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
+from ..drawing.carried import carry, is_hand_written, is_released
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, op_of, outputs, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, Call, calls_of, fold_at, plural
+from ..drawing.heat import heat_of_group, heat_of_module, heats_of_array
 from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
-from ..text import clean, shorten, text_width
+from ..text import pretty, shorten, text_width
 from ..values import value_text
-from .gradients import Backprop, backprop, is_hand_written, is_released, parts, sent
-from .heat import Heat, heat_of_group, heat_of_module, heats_of_array
+from .gradients import Backprop, backprop
 from .recompute import program
 
 OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
@@ -42,7 +42,6 @@ class Card(Box):
     grad: Any = None
     shape: str = ""
     uses: int = 0  # how many contributions its gradient gets, in the whole graph
-    heats: list[Heat] = field(default_factory=list)  # of the data and the gradient
     opens: int = LEADS_NOWHERE  # index of the scene of its contents
     outside: bool = False  # it belongs to the enclosing scene, and is shown because it is used here
     hand_written: bool = False
@@ -60,7 +59,6 @@ class Card(Box):
             title=title,
             aside=aside,
             rows=self._rows(uses, "short" if small else "full"),
-            heats=self.heats,
             uses=dots(len(uses)),
             tip="",
             small=small,
@@ -79,19 +77,13 @@ class Card(Box):
 
 @dataclass
 class Wire(Edge):
-    """An edge and what it carried.
+    """An edge that is played: the `rule` that computes what a single use sends.
 
-    For a single use, that is `local`, `part`, and the `rule` that computes them. Of an array `part` is True, and `flow`
-    the lengths of its positive and of its negative numbers. Of many numbers, in or out of a folded box, `flow` is that
-    of them all. A line into a module
-    has the place of the `weight` that it is multiplied by, if there is one.
+    A line into a module has the place of the `weight` that it is multiplied by, if there is one.
     """
 
-    local: Any = None
-    part: Any = None
     rule: RuleText | None = None
     weight: int | None = None
-    flow: tuple[float, float] | None = None
 
 
 @dataclass
@@ -212,7 +204,7 @@ class PlayedGraph:
     def _title(self) -> str:
         """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
         made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
-        return " = ".join(filter(None, [shorten(self.root.label, 40, "\u2026"), clean(made)])) or "computation graph"
+        return " = ".join(filter(None, [shorten(self.root.label, 40, "\u2026"), pretty(made)])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """(nesting level, name) of each view of the whole graph; the page opens at the first."""
@@ -245,10 +237,10 @@ class PlayedGraph:
         sub, place = self.graph.part(nodes, outside)
         local = [_moved(group, place) for group in groups]
         names = relative(self.names, [i for i in map(id, sub.nodes) if i in self.owned and part.parent >= 0])
-        drawn = describe(sub, local, "", names | self._given(part, outside), self.owned, number=True)
+        drawn = describe(sub, local, "", names | self._given(part, outside), self.owned)
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
-            card.name = card.name or ("" if card.expression else card.op)
+            card.name = card.name or card.short or ("" if card.expression else card.op)
             card.outside, card.op = True, ""
             card.kind = "input" if card.kind == "result" else card.kind
         wires = self._wires(sub, local, drawn.edges)
@@ -320,33 +312,21 @@ class PlayedGraph:
 
     def _wires(self, sub: Walk, groups: list[Group], edges: Sequence[Edge]) -> list[Wire]:
         """The lines, with what they carried."""
-        sends = cache(lambda i: (sent(sub.nodes[i], self.back.grads), rule_texts(sub.nodes[i])))
+        rules = cache(lambda i: rule_texts(sub.nodes[i]))
+        carry(sub, edges, self.back.grads)
         wires = []
         for edge in edges:
             uses = [(self.place[sub.nodes[i]], k) for i, k in edge.uses]
-            wires.append(wire := Wire(edge.tail, edge.head, uses, edge.single))
+            wires.append(wire := Wire(**vars(replace(edge, uses=uses))))
             if edge.single:
                 [(i, k)] = edge.uses
-                told, rules = sends(i)
-                wire.local, wire.rule = told[k].local, rules[k]
-                with sub.nodes[i]._quiet():
-                    wire.part, wire.flow = _part_and_flow(told[k].part)
+                wire.rule = rules(i)[k]
             else:
                 members = {*groups[edge.head].members}
                 beside = {m for i, k in edge.uses for m in sub.operands[i] if m != sub.operands[i][k] and m in members}
                 weights = [m for m in beside if not sub.operands[m]]
                 wire.weight = self.place[sub.nodes[weights[0]]] if len(weights) == 1 else None
-                wire.flow = self._flow(uses)
         return wires
-
-    def _flow(self, uses: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
-        """The positive and the negative length of what these uses send, if all are numbers; None if they send none."""
-        heads = [(self.graph.nodes[i], k) for i, k in uses if not is_released(self.graph.nodes[i])]
-        told = [parts(node, self.back.grads[node])[k] for node, k in heads if node in self.back.grads]
-        numbers = [part for part in told if part is not None]
-        if not numbers or not all(isinstance(part, float | int) for part in numbers):
-            return None
-        return hypot(*[x for x in numbers if not x <= 0]), hypot(*[x for x in numbers if x < 0])
 
     def _sends(self, i: int, cards: list[Card], wires: list[Wire]) -> bool:
         """True if the box sends a gradient to another box."""
@@ -392,14 +372,6 @@ class PlayedGraph:
         grad = self.back.grads.get(self.graph.nodes[i], 0.0)
         size = abs(grad) if isinstance(grad, float | int) else float(abs(grad).max(initial=0.0))
         return size if size == size else 0.0
-
-
-def _part_and_flow(part: Any) -> tuple[Any, tuple[float, float] | None]:
-    """What a single line has of what it carried: a number or, of an array, True and the lengths of its two signs."""
-    if part is None or isinstance(part, float | int):
-        return part, None
-    over, under = [float((x**2).sum() ** 0.5) for x in (part[~(part <= 0)], part[part < 0])]
-    return True, (over, under)
 
 
 def _uses(graph: Walk) -> Counter[Node]:

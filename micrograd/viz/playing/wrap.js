@@ -62,7 +62,7 @@ function tightened(strip, {cards, wires}, lookOf) {  // the same columns, closer
       const moved = route.map(([x, y], i) => [i === 0 ? beside(x, wires[k].tail.i) : i === route.length - 1 ? beside(x, wires[k].head.i) : across(x), y * low]);
       const i = pill ? route.findLastIndex(([x]) => x <= pill[0]) : -1, [from, to] = [route[i], route[i + 1]], bent = from && to && from[1] !== to[1];
       const x = bent ? moved[i][0] + (pill[0] - from[0]) / (to[0] - from[0]) * (moved[i + 1][0] - moved[i][0]) : pill && across(pill[0]);
-      return {route: moved, pill: pill && [x, pill[1] * low]};
+      return {route: moved.filter(([x, y], i) => i !== 1 || !moved[2] || y !== moved[0][1] || x - moved[0][0] > 10), pill: pill && [x, pill[1] * low]};
     }),
   };
 }

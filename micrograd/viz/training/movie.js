@@ -73,7 +73,7 @@ async function drawLines(flows = false) {
   const {g, c, k, j} = all.reduce((most, line) => Math.abs(line.g) > Math.abs(most.g) ? line : most);
   const line = `of input ${j + 1} of neuron ${k + 1} in layer ${c + 1}`;
   one("#largest").textContent = what === "changes" ? (g ? `This step changes most the weight ${line}: by ${written(g)}.` : "Nothing changes after the last frame.")
-    : g ? `Point ${inside.point()}: the largest \u2202loss/\u2202w is ${written(g)}, ${line}.` : `Point ${inside.point()}: every \u2202loss/\u2202w is 0.`;
+    : g ? `Point ${inside.point()}: the largest dloss/dw is ${written(g)}, ${line}.` : `Point ${inside.point()}: every dloss/dw is 0.`;
 }
 one("#lines")?.addEventListener("change", () => drawLines(true));
 

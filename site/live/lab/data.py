@@ -8,11 +8,11 @@ Point = tuple[tuple[float, ...], float]
 
 
 def moons(n: int, noise: float, rng: random.Random) -> Iterator[Point]:
-    """Two half circles that reach into each other; -1 and 1."""
+    """Two half circles that reach into each other, the upper one is -1 and the lower one 1, as in scikit-learn."""
     for i in range(n):
         angle, side = math.pi * (i // 2 + 0.5) / (n / 2), 1 - 2 * (i % 2)
         x, y = 0.85 * side * (math.cos(angle) - 0.5), 0.85 * side * (math.sin(angle) - 0.25)
-        yield (x + rng.gauss(0, noise), y + rng.gauss(0, noise)), side
+        yield (x + rng.gauss(0, noise), y + rng.gauss(0, noise)), -side
 
 
 def circles(n: int, noise: float, rng: random.Random) -> Iterator[Point]:

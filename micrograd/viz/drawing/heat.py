@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
+from ...engine.rows import lib
 from ...scalars.kinds import node_of
 from ..values import value_text
 
@@ -50,8 +51,7 @@ def heat_of(array: Any, name: str, of: int | None = None) -> Heat:
     >>> heat_of(np.array([[-1.0, 0.0], [0.5, 1.0]]), "data").cells
     'AJNS'
     """
-    import numpy as np
-
+    np = lib(array)
     flat = np.atleast_1d(np.asarray(array, dtype=float))
     flat = flat.reshape(-1, flat.shape[-1]) if flat.size else np.zeros((1, 1))
     ends = (np.fmin.reduce(flat, None), np.fmax.reduce(flat, None)) if array.size else ()
@@ -63,9 +63,7 @@ def heat_of(array: Any, name: str, of: int | None = None) -> Heat:
 
 def _averaged(grid: Any, axis: int, most: int) -> Any:
     """Reduce an axis to at most `most` cells, each the mean of those it replaces."""
-    import numpy as np
-
-    count = grid.shape[axis]
+    np, count = lib(grid), grid.shape[axis]
     if count <= most:
         return grid
     starts = np.arange(most) * count // most

@@ -1,0 +1,174 @@
+"""What the lines of a drawing carried back: the part of a gradient that each use sent, and its local derivative.
+
+`row.send` gives the parts for the node's gradient, and the local derivatives for a gradient of 1. No gradient changes.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from math import hypot, isclose
+from re import findall
+from typing import Any
+
+from ...engine.by_hand import Closure
+from ...engine.rows import lib
+from ...engine.value import Node
+from ...scalars.release import Released
+from ...scalars.rows import Many
+from ..values import WIDTHS, hue, short, thickness
+from .data import Edge, Picture, Walk
+
+
+@dataclass
+class Sent:
+    """What one use of an operand sends to it: `part` is `local` (the derivative; scalars only) times the gradient."""
+
+    local: Any = None
+    part: Any = None
+
+
+def sent(node: Node, grads: Mapping[Node, Any]) -> list[Sent]:
+    """What a node sends to each of its operands, in order; empty for constants and if the node has no gradient.
+
+    A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
+    Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
+    """
+    if not node._row or isinstance(node._row, Released) or node not in grads:
+        return [Sent() for _ in node._prev]
+    g = grads[node]
+    local = parts(node, 1.0) if node._is_number else [None for _ in node._prev]
+    uses = [Sent(*pair) for pair in zip(local, parts(node, g), strict=True)]
+    if isinstance(node._row, Closure | Many):
+        for use in uses:
+            if use.local is not None and (use.part is None or not same(use.local * g, use.part)):
+                use.local = None
+    return uses
+
+
+def parts(node: Node, g: Any) -> list[Any]:
+    """What a node with the gradient `g` sends to each of its operands, in order; None to a constant."""
+    with node._quiet():
+        return _in_order(node._prev, node._row.send(node, g))
+
+
+def _in_order(operands: Sequence[Node], pairs: Sequence[tuple[Node, Any]]) -> list[Any]:
+    """What is sent to each operand, from pairs in the order of its uses; None for one that is skipped."""
+    waiting: dict[Node, list[Any]] = {}
+    for operand, number in reversed(pairs):
+        waiting.setdefault(operand, []).append(number)
+    return [waiting[operand].pop() if waiting.get(operand) else None for operand in operands]
+
+
+def is_hand_written(node: Node) -> bool:
+    """True if the node's backward is a closure written by the user."""
+    return isinstance(node._row, Closure)
+
+
+def is_released(node: Node) -> bool:
+    """True if the node's history was released after a backward pass."""
+    return isinstance(node._row, Released)
+
+
+def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
+    """True if a and b are equal up to rounding, nan included. The tolerances apply to arrays."""
+    if isinstance(b, float | int):
+        return a == b or isclose(a, b, rel_tol=1e-9) or (a != a and b != b)
+    np = lib(a)
+    return np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
+
+
+def carry(graph: Walk, edges: Iterable[Edge], grads: Mapping[Node, Any]) -> None:
+    """Tell the lines what they carried back from the nodes that have a gradient."""
+    of = cache(lambda i: sent(graph.nodes[i], grads))
+    for edge in edges:
+        uses = [of(i)[k] for i, k in edge.uses if graph.nodes[i] in grads]
+        told = [use.part for use in uses if use.part is not None]
+        alone = all(isinstance(part, float | int) for part in told)
+        if told and edge.single:
+            edge.local, edge.part = uses[0].local, told[0] if alone else True
+        if told and not (edge.single and alone):
+            edge.flow = _lengths(told) if alone else _lengths_of_array(told[0]) if edge.single else None
+
+
+def _lengths(numbers: Sequence[float]) -> tuple[float, float]:
+    """The lengths of the positive and of the negative numbers."""
+    return hypot(*[x for x in numbers if not x <= 0]), hypot(*[x for x in numbers if x < 0])
+
+
+def _lengths_of_array(part: Any) -> tuple[float, float]:
+    with lib(part).errstate(all="ignore"):
+        over, under = [float((x**2).sum() ** 0.5) for x in (part[~(part <= 0)], part[part < 0])]
+    return over, under
+
+
+def without(graph: Picture, hidden: Collection[int]) -> Picture:
+    """The drawing without some boxes, whose lines go on to their operands, with the sum over all paths."""
+    edges = graph.edges
+    for box in hidden:
+        into, out = [edge for edge in edges if edge.head == box], [edge for edge in edges if edge.tail == box]
+        edges = [edge for edge in edges if box not in (edge.tail, edge.head)]
+        for made in (_through(a, b, len(out) == 1) for a in into for b in out):
+            beside = [edge for edge in edges if (edge.tail, edge.head) == (made.tail, made.head)]
+            edges = [edge for edge in edges if edge not in beside] + [reduce(_together, beside, made)]
+    kept = [i for i in range(len(graph.boxes)) if i not in hidden]
+    place = {i: k for k, i in enumerate(kept)}
+    moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
+    unknown = {graph.boxes[i].short for i in hidden}
+    boxes = [graph.boxes[i] for i in kept]
+    for box in boxes:
+        if not {*findall(r"\w+", box.expression)}.isdisjoint(unknown):
+            box.expression = ""
+    return Picture(boxes, moved, graph.note)
+
+
+def _through(first: Edge, then: Edge, alone: bool) -> Edge:
+    """Two lines as one, with the product of their derivatives; `alone` if the node between them has no other use."""
+    local = None if first.local is None or then.local is None else first.local * then.local
+    made = Edge(first.tail, then.head, then.uses, first.single and then.single, local)
+    if alone:
+        made.part, made.flow = first.part, first.flow
+    elif first.local is not None and then.part is not None:
+        made.part = first.local * then.part
+    return made
+
+
+def _together(a: Edge, b: Edge) -> Edge:
+    """Two lines beside each other as one, with the sum of their derivatives, if both are of single numbers."""
+    if a.local is None or b.local is None:
+        return Edge(a.tail, a.head, a.uses, a.single)
+    return replace(a, local=a.local + b.local, part=a.part + b.part)
+
+
+# ------------------------------------------------------------------------------------------------ how it looks
+def is_carried(edge: Edge) -> bool:
+    """True if a gradient came back along the line."""
+    return edge.part is not None or edge.flow is not None
+
+
+def flow_of(edge: Edge) -> tuple[str, float, float]:
+    """The look of a line by what it carried back, and the widths of its strands."""
+    return flowing(*(edge.flow or (edge.part or 0.0,)))
+
+
+def flowing(over: float, under: float = 0.0) -> tuple[str, float, float]:
+    """The look of a line that carried gradients back, and the widths of its strands, for each sign that it carries.
+
+    Args:
+        over: the length of the positive numbers that it carried; a single number goes here with its sign.
+        under: the length of the negative ones.
+
+    >>> flowing(-1.0)[0], flowing(3.0, 3.0)[0], flowing(3.0, 1e-17)[0], flowing(0.0)
+    ('flows below', 'flows mixed', 'flows above', ('dead', 0.0, 0.0))
+    """
+    if not over and not under:
+        return "dead", 0.0, 0.0
+    if min(over, under) > WIDTHS["seen"] * max(over, under):
+        return "flows mixed", thickness(over), thickness(under)
+    main = over if over != over or abs(over) >= under else -under
+    return f"flows {hue(main) or 'odd'}", thickness(main), 0.0
+
+
+def factor(edge: Edge) -> str:
+    """What a line multiplies by, as its label says it; "" if it is 1."""
+    text = short(1.0 if edge.local is None else edge.local)
+    return f"\u00d7 {text}" * (text != "1.00")
