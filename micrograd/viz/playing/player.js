@@ -278,6 +278,7 @@ function show(moving = false) {
   showHistory();
   remember();
   if (!travels) endPulse();
+  dispatchEvent(new Event("shown"));
 }
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
@@ -441,6 +442,7 @@ function enter(index, at, path = null, seen = undefined) {  // another scene; `p
   chosen = scene.cards[seen] ?? null;
   $("scrub").max = scene.steps.length - 1;
   found = null;
+  $("panels").classList.remove("rest");  // as high as it was for the scene before
   layOut(scene, ...space());
   draw();
   if (!stays) { reserve(); open(); }

@@ -91,6 +91,7 @@ class Player(Page):
 PARTS = ("tools", "player", "labels", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
 SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
 SHEET = "palette.css playing/player.css"
+TABLE = ("playing/layer.js", " playing/layer.css")  # a dense layer as two tables, in pages that hold one
 
 
 def player(
@@ -146,7 +147,9 @@ def player(
         data = plain(story) | _without_defaults(letters=letters)
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        page = _page(story.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
+        layers = any(at.layer or any(card.op == "linear" for card in at.cards) for at in story.scenes)
+        code, style = TABLE if layers else ("", "")
+        page = _page(story.title, data, script(*filter(None, [*SCRIPTS, code]), sheet=SHEET + style), _table(graph))
         return Player(page, svg.write(graph), alt_text(graph), data, story.scenes[0])
 
 
@@ -175,7 +178,7 @@ def _table(graph: Picture) -> str:
 
 def template() -> str:
     """A player's page whose story is `null`: another page puts one in its place, and frames it."""
-    return _page("player", None, source(*SCRIPTS, sheet=SHEET))
+    return _page("player", None, source(*SCRIPTS, TABLE[0], sheet=SHEET + TABLE[1]))
 
 
 # ------------------------------------------------------------------------------------------------ to plain data
@@ -204,7 +207,7 @@ def _scene(scene: Scene, drawn: PlacedScene, known: Known, computed: bool) -> di
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
     cards = zip(scene.cards, drawn.places, strict=True)
     return _without_defaults(
-        **_own(scene, "tab", "note", "parent", "forward", "backward"),
+        **_own(scene, "tab", "note", "parent", "forward", "backward", "layer"),
         base=base or None,
         title=clean(scene.title),
         crowded=drawn.crowded,
