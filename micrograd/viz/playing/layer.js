@@ -94,7 +94,7 @@ function pick(i, j) {  // a cell: what it is made of lights up in both tables, a
   for (const svg of tableBox.querySelectorAll("svg")) {
     svg.dataset.at = [i, j];
     for (const rect of svg.querySelectorAll("rect")) rect.classList.toggle("lit", rect.dataset.cell === `${i},${j}` || +rect.dataset.above === j || +rect.dataset.right === i);
-    if (seen.length && !numbered) svg.lastChild.setAttribute("d", `M${(j + .5) * cell} ${seen.length * tall}V${top + i * height}M${(j + 1) * cell} ${top + (i + .5) * height}H${right}`);
+    if (seen.length && !numbered) svg.querySelector(".thread").setAttribute("d", `M${(j + .5) * cell} ${seen.length * tall}V${top + i * height}M${(j + 1) * cell} ${top + (i + .5) * height}H${right}`);
   }
   const w = layer.weights[i][j], x = layer.inputs[only ?? 0][j], neuron = `of neuron ${i + 1}`;
   const parts = layer.inputs.map((x, s) => [layer.sent[s][i], x[j]]).filter(([a, b], s) => only === null ? a * b !== 0 : s === only).sort(([a, b], [c, d]) => Math.abs(c * d) - Math.abs(a * b));
@@ -112,7 +112,7 @@ function showTable() {
   tabler.remove();
   if (offered) {
     tabler.textContent = tabled ? card ? "Show the graph" : `Show the ${scene.layer ? "neurons" : "graph"}` : "Show as two tables";
-    if (card || $("crumbs").hidden) $("why").prepend(tabler); else $("crumbs").append(tabler);
+    if (card) $("why").prepend(tabler); else $("app").append(tabler);
   }
   if (!tabled) return;
   sample = Math.min(sample, tabled.inputs.length > 1 ? tabled.inputs.length : 0);
