@@ -30,7 +30,7 @@ def values(points):
     """A hidden layer of Values of which a neuron is dead, and an input may be 0: the graph, its name, its gradients."""
     random.seed(3)
     model = MLP(2, [4, 1])
-    loss = sum((model([Value(a, label="a"), Value(b, label="b")]) - 1.0) ** 2 for a, b in points)
+    loss = sum([(model([Value(a, label="a"), Value(b, label="b")]) - 1.0) ** 2 for a, b in points], start=Value(0.0))
     loss.backward(retain_graph=True)
     grads = [[w.grad for w in neuron.w] for neuron in model.layers[0].neurons]
     return loss, "Layer #1", np.array(grads)
@@ -39,10 +39,11 @@ def values(points):
 def linear(points):
     """The same of arrays."""
     rng = np.random.default_rng(0)
-    model = Sequential(Linear(2, 4, rng=rng), ReLU(), Linear(4, 3, rng=rng))
+    layer = Linear(2, 4, rng=rng)
+    model = Sequential(layer, ReLU(), Linear(4, 3, rng=rng))
     loss = cross_entropy(model(Tensor(np.array(points))), [int(a + b) for a, b in points])
     loss.backward(retain_graph=True)
-    return loss, "Linear #1", model[0].weight.grad
+    return loss, "Linear #1", layer.weight.grad
 
 
 def enter(page, name):
