@@ -176,6 +176,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     if isinstance(condition, (Tensor, np.ndarray)):
         a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
+    if isinstance(condition, Tensor) and not any(isinstance(x, (Tensor, Value)) for x in (a, b)):
+        a = Tensor(a, dtype=np.where(True, a, b).dtype)  # alone, they would be numbers to `compile`
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
     chosen = traced(condition)._node._data if isinstance(condition, Tensor) else _operand(np.asarray(condition))
