@@ -639,6 +639,8 @@ def _padded(a: Tensor, mode: str, widths: list[tuple[int, int]]) -> Tensor:
     if a.dtype.kind != "f":  # NumPy rounds what it computes of integers, and no gradient is lost
         return Tensor(np.pad(read_data(a._node), widths, mode))  # type: ignore[call-overload]
     for axis, (before, after) in enumerate(widths):
+        if before + after and not a.shape[axis]:
+            raise ValueError(f"the mode {mode!r} cannot extend the empty axis {axis}: 'constant' can")
         if before + after and mode == "linear_ramp":  # linear, so it is a product with the ramps of a unit matrix
             ramps = np.pad(np.eye(a.shape[axis], dtype=a.dtype), ((before, after), (0, 0)), mode)
             a = (a.swapaxes(axis, -1) @ ramps.T).swapaxes(axis, -1)
