@@ -239,15 +239,14 @@ class Built:
         if not program.by:
             raise ValueError("none of the parameters of the optimizer in update= affects the loss")
         _, self.trained = _differentiated(program)
-        self.apart = self.vector and counts_differ(self.update, self.trained)
-        wanted = [p.requires_grad for p in self.trained] if self.vector else []
+        wanted = [p.requires_grad for p in self.trained]
+        self.apart = self.vector and (counts_differ(self.update, self.trained) or not all(wanted))
         inputs = {leaf.name: leaf.symbol for leaf in alive} | {x.args[0]: x for x in program.inputs}
         rule, graph = copy(self.update), inputs[program.by[0]].graph
         rule.lr = graph.input("lr")
         reads, updates = [Read("lr", "update", (0,))], []
         for i, (name, g) in enumerate(zip(program.by, program.gradients or (), strict=True)):
             symbol = inputs[name]
-            g = g if all(wanted) else np.where(np.array(wanted), g, 0.0)
             array, state = (symbol.shape, symbol.dtype, symbol.named), {}
             for key, like in rule._remembers.items():  # an array like the parameter, or a count
                 state[key] = graph.input(f"s{i}_{key}", *(array if like or self.apart else ()))
@@ -255,7 +254,10 @@ class Built:
             rule._update(p, g, state)
             changed = {key: x for key, x in state.items() if x is not before[key]}
             self.remembered = {key: rule._remembers[key] for key in changed}
-            updates += [(symbol, p.data), *((before[key], x) for key, x in changed.items())]
+            pairs = [(symbol, p.data), *((before[key], x) for key, x in changed.items())]
+            if self.vector and not all(wanted):
+                pairs = [(old, np.where(np.array(wanted), new, old)) for old, new in pairs]
+            updates += pairs if self.vector or wanted[i] else [(old, old) for old, _ in pairs]  # what is frozen stays
             kind = "as_is" if self.resident else "value" if symbol.shape is None else "tensor"
             reads.append(Read(name, "update", (1 + 2 * i, *["data"] * self.resident), kind))
             for key in changed:

@@ -152,8 +152,9 @@ class Optimizer(Settings):
         self.__dict__.update(_reduced=False, _used=grads)
         ours = type(self)._update.__module__ == __name__  # our rules replace what is in a state, others may write to it
         copied: Callable[..., Any] = dict if ours else lambda x: deepcopy(dict(x))
-        # None: no backward pass has reached this Tensor
-        steps = [(p, g, self.state[p]) for p, g in zip(self.params, grads, strict=True) if g is not None]
+        # None: no backward pass has reached this Tensor; a frozen Value has a gradient of 0, and stays nevertheless
+        pairs = [(p, g) for p, g in zip(self.params, grads, strict=True) if g is not None]
+        steps = [(p, g, self.state[p]) for p, g in pairs if p.requires_grad or not isinstance(p, Node)]
         data = [p._data if isinstance(p, Node) else self._copied(p) for p, _, _ in steps]
         states = [copied(state) if state else () for _, _, state in steps]
         with all_or_nothing([partial(_put_back, steps, data, states)]):

@@ -331,7 +331,8 @@ OPTIMIZERS = {
 def test_values_that_are_frozen_are_trained_as_without_a_program(first: bool, optimizer: str, backend: str):
     points = np.random.default_rng(0).normal(size=(40, 4))
 
-    def trained(compiled: bool) -> list[float]:
+    def trained(compiled: bool) -> list[list[float]]:
+        seen = []
         ws = [Value(0.1 * i - 0.2) for i in range(4)]
         loss: Any = lambda points: sum((sum(w * x for w, x in zip(ws, p, strict=True)) ** 2 - 1) ** 2 for p in points)  # noqa: E731
         opt = OPTIMIZERS[optimizer](ws)
@@ -345,9 +346,12 @@ def test_values_that_are_frozen_are_trained_as_without_a_program(first: bool, op
                 opt.zero_grad()
                 loss(points.tolist()).backward()
                 opt.step()
-        return [w.data for w in ws]
+            seen.append([w.data for w in ws])
+        return seen
 
-    same(trained(True), trained(False))
+    found = trained(True)
+    same(found, trained(False))
+    assert found[-3][2] == found[-2][2] != found[-1][2]
 
 
 @pytest.mark.parametrize("target", ["python", "numpy", *LOOPED, JAX])

@@ -123,6 +123,23 @@ def test_ten_steps_equal_pytorchs(kind, settings):
 
 
 @pytest.mark.parametrize(("kind", "settings"), SETTINGS)
+def test_values_that_are_frozen_stay_and_go_on_as_in_pytorch(kind, settings):
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in (1.0, -2.0)]
+    ours = [Value(1.0), Value(-2.0)]
+    for params, optimizer in (
+        (theirs, getattr(torch.optim, kind.__name__)(theirs, **settings)),
+        (ours, kind(ours, **settings)),
+    ):
+        for is_frozen in (True, False, True, True, False):
+            params[0].requires_grad = not is_frozen
+            optimizer.zero_grad()
+            ((params[0] * params[1] - 1) ** 2 + params[1] ** 2).backward()
+            optimizer.step()
+    assert [p.data for p in ours] == pytest.approx([p.item() for p in theirs], rel=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "settings"), SETTINGS)
 def test_arrays_move_as_the_same_numbers_as_values_do(kind, settings):
     array, values = Tensor([1.0, -2.0], requires_grad=True), [Value(1.0), Value(-2.0)]
     first, second = kind([array], **settings), kind(iter(values), **settings)
