@@ -42,6 +42,11 @@ class States(State):
         return state
 
 
+def _is_frozen(p: Any) -> bool:
+    """True for a Value that requires no gradient."""
+    return isinstance(p, Node) and not p.requires_grad
+
+
 class Optimizer(Settings):
     """Base class of optimizers.
 
@@ -152,9 +157,9 @@ class Optimizer(Settings):
         self.__dict__.update(_reduced=False, _used=grads)
         ours = type(self)._update.__module__ == __name__  # our rules replace what is in a state, others may write to it
         copied: Callable[..., Any] = dict if ours else lambda x: deepcopy(dict(x))
-        # None: no backward pass has reached this Tensor; a frozen Value has a gradient of 0, and stays nevertheless
-        pairs = [(p, g) for p, g in zip(self.params, grads, strict=True) if g is not None]
-        steps = [(p, g, self.state[p]) for p, g in pairs if p.requires_grad or not isinstance(p, Node)]
+        # No backward pass has reached a Tensor whose gradient is None, or a frozen Value whose gradient is the int 0
+        pairs = zip(self.params, grads, strict=True)
+        steps = [(p, g, self.state[p]) for p, g in pairs if g.__class__ is float or not (g is None or _is_frozen(p))]
         data = [p._data if isinstance(p, Node) else self._copied(p) for p, _, _ in steps]
         states = [copied(state) if state else () for _, _, state in steps]
         with all_or_nothing([partial(_put_back, steps, data, states)]):
