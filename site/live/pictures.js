@@ -1,15 +1,14 @@
 // The pictures of a training: what the model says of each place, its loss, its gradients, its neurons.
 import {colour} from "./common.js";
+import {SIDES, looks, mark, shade} from "./looks.js";
 import {written} from "./vendor/numbers.js";
 import {Surface, places} from "./surface.js";
 
 export const REACH = 1.6;
 const narrow = matchMedia("(max-width: 60rem)");  // as in style.css: a finger needs 44 pixels
-const marks = ["triangle", "circle", "square", "diamond", "cross"], hues = ["--high", "--low", "--third", "--fourth", "--fifth"];
-export const signs = ["▲", "●", "■", "◆", "✚"];
 
-function rgb(name) {
-  const found = colour(name).match(/^#(.)(.)(.)$/) ? colour(name).replace(/[^#]/g, "$&$&") : colour(name);
+function rgb(given) {
+  const found = given.match(/^#(.)(.)(.)$/) ? given.replace(/[^#]/g, "$&$&") : given;
   return [1, 3, 5].map(at => parseInt(found.slice(at, at + 2), 16));
 }
 function sharp(canvas, width, height) {  // as many pixels as the screen has
@@ -23,38 +22,21 @@ function sharp(canvas, width, height) {  // as many pixels as the screen has
   drawing.clearRect(0, 0, width, height);
   return drawing;
 }
-function mark(drawing, kind, x, y, hollow = false) {
-  drawing.beginPath();
-  if (kind === "circle") drawing.arc(x, y, 4.6, 0, 7);
-  else if (kind === "square") drawing.rect(x - 4.2, y - 4.2, 8.4, 8.4);
-  else {
-    const corners = {triangle: [[0, -6], [5.6, 4.4], [-5.6, 4.4]], diamond: [[0, -6], [5.2, 0], [0, 6], [-5.2, 0]],
-      cross: [[-2, -6], [2, -6], [2, -2], [6, -2], [6, 2], [2, 2], [2, 6], [-2, 6], [-2, 2], [-6, 2], [-6, -2], [-2, -2]]}[kind];
-    for (const [dx, dy] of corners) drawing.lineTo(x + dx, y + dy);
-    drawing.closePath();
-  }
-  if (hollow) {  // held out
-    [drawing.strokeStyle, drawing.fillStyle] = [drawing.fillStyle, drawing.strokeStyle];
-    drawing.lineWidth = 1.9;
-  }
-  drawing.fill();
-  drawing.stroke();
-}
 // Pixels of numbers: one array is blue above zero and orange below; several are told apart by the largest.
 function painted(scores, side) {
-  const image = new ImageData(side, side), ground = rgb("--panel"), colours = hues.map(rgb);
+  const image = new ImageData(side, side), ground = rgb(colour("--panel")), colours = looks(scores.length).map(look => rgb(shade(look)));
   for (let k = 0; k < side * side; k++) {
     const one = i => typeof scores[i] === "number" ? scores[i] : scores[i][k];
     let hue, strength;
     if (scores.length === 1) {
       const score = one(0);
-      hue = colours[score > 0 ? 0 : 1];
+      hue = colours[+(score > 0)];
       strength = .08 + .57 * Math.min(1, Math.abs(score));
     } else {
       let best = 0, sum = 0;
       for (let i = 1; i < scores.length; i++) if (one(i) > one(best)) best = i;
       for (let i = 0; i < scores.length; i++) sum += Math.exp(one(i) - one(best));
-      hue = colours[best % 5];
+      hue = colours[best];
       strength = .7 * Math.max(0, 1 / sum - .3);
     }
     if (!(strength >= 0)) strength = 0;  // nan
@@ -73,6 +55,7 @@ export class Plane {
   begin({points, held_out: held = [], surface, parameters}, kind, axes = null) {  // the names of x and y, if they are written
     this.#name(axes);
     this.kind = kind === "own" ? "classes" : kind;
+    this.looks = this.kind === "classes" ? looks(surface?.scores.length ?? 1 + Math.max(...points.map(([, answer]) => answer))) : SIDES;
     this.points = points;
     this.held = held;
     this.inputs = points[0][0].length;
@@ -88,10 +71,10 @@ export class Plane {
     this.words = `What the model says of each place${axes ? `: ${axes[0]} to the right, ${axes[1]} upwards` : ""}`;
     this.canvas.setAttribute("aria-label", this.words);
   }
-  // Points without a model, scaled, as somebody draws them.
-  preview(points, axes) {
+  // Points without a model, scaled, as somebody draws them, of so many classes.
+  preview(points, axes, count) {
     this.#name(axes);
-    Object.assign(this, {kind: "classes", chosen: -1, inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
+    Object.assign(this, {kind: "classes", looks: looks(count), chosen: -1, inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
     this.draw();
   }
   follow(frame) {
@@ -129,11 +112,11 @@ export class Plane {
       const side = Math.round(Math.sqrt(this.grid.length));
       drawing.drawImage(painted(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
     }
-    const ground = colour("--panel"), filled = hues.map(colour);
+    const ground = colour("--panel");
     for (const [k, [place, answer]] of [...this.points, ...this.held ?? []].entries()) {
-      const which = this.kind === "sign" ? (answer > 0 ? 0 : 1) : answer % 5;
-      Object.assign(drawing, {strokeStyle: ground, fillStyle: filled[which], lineWidth: 1.3});
-      mark(drawing, marks[which], ...this.#at(place, size), k >= this.points.length);
+      const look = this.looks[this.kind === "sign" ? +(answer > 0) : answer];
+      Object.assign(drawing, {strokeStyle: ground, fillStyle: shade(look), lineWidth: 1.3});
+      mark(drawing, look, ...this.#at(place, size), k >= this.points.length);
       if (k === this.chosen) this.#ring(drawing, ...this.#at(place, size));
     }
     if (this.axes) this.#named(drawing, size);
@@ -175,8 +158,8 @@ export class Plane {
       drawing.stroke();
     }
     for (const [k, [[x], answer]] of [...this.points, ...this.held ?? []].entries()) {
-      Object.assign(drawing, {strokeStyle: colour("--panel"), fillStyle: colour("--low"), lineWidth: 1});
-      mark(drawing, "circle", ...this.#at([x, answer], size), k >= this.points.length);
+      Object.assign(drawing, {strokeStyle: colour("--panel"), fillStyle: shade(SIDES[0]), lineWidth: 1});
+      mark(drawing, SIDES[0], ...this.#at([x, answer], size), k >= this.points.length);
       if (k === this.chosen) this.#ring(drawing, ...this.#at([x, answer], size));
     }
     const shown = neuron ? this.surface.value(neuron) : this.scores?.[0] ?? this.grid?.map(([score]) => +score);

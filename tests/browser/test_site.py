@@ -506,7 +506,7 @@ def test_points_are_drawn_changed_erased_and_come_back_by_undo(own):
     own.click("#class")
     draw(own, 2, (0.0, -0.7))
     assert rows(own)[-1][2] == "2"
-    assert 'CLASSES = ["blue", "orange", "green"]' in own.code()
+    assert 'CLASSES = ["circles", "triangles", "squares"]' in own.code()
 
 
 PASTED = "height;width;kind\n" + "".join(
@@ -561,7 +561,7 @@ def test_link_holds_the_points_which_are_seen_before_python(own, address):
     assert len(link) < 8000
     with beside(own, address, f"training.html{link}") as other:
         other.shown("#state", "This text came with a link: read it, then press Play")
-        other.shown("#legend", "▲ cat, ● dog: 40 points.")
+        other.shown("#legend", "● cat, ▲ dog: 40 points.")
 
 
 def test_file_that_is_dropped_is_read_as_rows_or_as_a_program(own):
