@@ -240,8 +240,8 @@ function draw() {
   $("rightname").textContent = number ? "mean squared error" : "right answers";
   $("right").textContent = trained && number ? four(trained.loss) : percent(trained);
   if (apart) $("held").textContent = number ? four(apart.loss) : `${percent(apart)}, loss ${four(apart.loss)}`;
-  $("modename").textContent = `${mode()} steps a second`;
-  const other = mode() === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other}: ${Math.round(speeds[other])})` : "";
+  $("modename").textContent = mode() === "eager" ? "steps a second" : "compiled steps a second";
+  const other = mode() === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other === "eager" ? "not " : ""}compiled: ${Math.round(speeds[other])})` : "";
   $("mode").textContent = `${Math.round(speeds[mode()]) || "–"}${known}`;  // of this browser
   if (!playing) {
     $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
@@ -319,12 +319,12 @@ function counted() {
   return [...named(names), `. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`];
 }
 function blank() {  // what was trained before is of other points
+  for (const id of ["network", "single"]) $(id).parentElement.hidden = true;
   if (!frame) return;
   frame = null;
   [losses, norms, judged] = [[], [], []];
   for (const id of ["steps", "lossis", "right", "held", "mode"]) $(id).textContent = "–";
   for (const id of ["loss", "rights", "norms"]) lines($(id), [{at: []}]);
-  for (const id of ["network", "single"]) $(id).parentElement.hidden = true;
 }
 function preview() {  // without Python
   const found = held(edit.text);

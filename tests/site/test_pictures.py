@@ -1,10 +1,12 @@
-"""Classes of points on the live pages look as in micrograd's plots and movies."""
+"""Pictures of the live pages: classes look as in micrograd's plots and movies, and letters do not lie on each other."""
 
 import json
 import re
 import shutil
 import subprocess
 import sys
+from itertools import combinations
+from math import dist
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,17 @@ def test_sign_of_a_class_in_a_text_is_its_marker_in_a_plot(count, in_page):
     for k in range(max(count, 2)):
         colour, marker = class_look(k, count)
         assert found[k] == (colour, signs[marker])
+
+
+def test_letters_stand_beside_each_other_within_the_picture_and_near_their_places(in_page):
+    script = """
+        const {pixels, spots} = await import("./pictures.js"), map = {clientWidth: 400, clientHeight: 300};
+        const close = Array.from({length: 30}, (_, k) => [Math.sin(k * k), k < 6 ? 1 : Math.cos(3 * k) ** 3]);
+        const places = [...close, close[3], close[20]], at = pixels(map, places);
+        console.log(JSON.stringify([places.map(place => at(place)), spots(map, places)]));
+    """
+    wanted, found = in_page(script)
+    assert any(dist(a, b) < 5 for a, b in combinations(wanted, 2))
+    assert min(dist(a, b) for a, b in combinations(found, 2)) > 15
+    assert max(dist(a, b) for a, b in zip(wanted, found, strict=True)) < 45
+    assert all(8 <= x <= 392 and 8 <= y <= 292 for x, y in found)
