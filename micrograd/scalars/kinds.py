@@ -27,7 +27,8 @@ def node_of(x: Any) -> Any:
 
 def plain(x: Any) -> Any:
     """The number or the array of a node; anything else is returned unchanged."""
-    return node_of(x)._data if is_node(x) else x
+    node = node_of(x)
+    return node._data if isinstance(node, Node) else x
 
 
 def is_tracing() -> bool:
