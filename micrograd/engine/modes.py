@@ -147,11 +147,35 @@ def tell_recorded(node: Any) -> None:
         mode.recorded(node)
 
 
+SUSPENDED = 0x20 | 0x80 | 0x200  # flags of the code of a function with `yield` or `async def`, as in `inspect`
+
+
+def is_suspended(function: Any) -> bool:
+    """True for a generator or a coroutine, whose body does not run when the function is called."""
+    return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & SUSPENDED)
+
+
 class Mode(ContextDecorator):
     """A context manager, or a decorator of functions, that sets a context variable. It may be entered again inside."""
 
     variable: Any
     value: Any
+
+    def __new__(cls, fn: Callable | None = None) -> Any:
+        """A mode; or, as a bare decorator (`@no_grad`), the decorated function."""
+        mode: Any = object.__new__(cls)
+        return mode if fn is None else mode(fn)
+
+    def __call__(self, fn: Any) -> Any:
+        kind = type(self).__name__
+        if not callable(fn):
+            raise TypeError(f"{kind} decorates a function, found {type(fn).__name__}")
+        if is_suspended(fn):
+            raise TypeError(
+                f"{kind} does not decorate a function with `yield` or `async def`, such as {fn.__name__}: write "
+                f"`with {kind}():` inside it, around lines without a `yield`"
+            )
+        return super().__call__(fn)
 
     def _state(self, outer: Any) -> State:
         """What the variable holds inside, given what it held before."""
