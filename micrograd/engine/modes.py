@@ -106,22 +106,61 @@ class Interceptor:
     def backward(self) -> None:
         """A backward pass is about to start. Raise to refuse that."""
 
+    # ---- what the packages above the engine tell: a mode of theirs listens
+
+    traces = False  # True if the ops compute symbols, which have no numbers
+
+    def stand_in(self, x: Any) -> Any:
+        """The node that a function uses in place of x."""
+        return x
+
+    def verify(self, x: Any, rule: Callable[[Any], object]) -> None:
+        """Call rule(x), which raises if x is wrong."""
+        rule(x)
+
+    def asked(self, inputs: Any) -> None:
+        """Gradients were computed with respect to these inputs."""
+
+    def own_op(self, name: str) -> None:
+        """An op that its user wrote is about to run. Raise to refuse that."""
+
+    def draw(self) -> None:
+        """Random numbers are about to be drawn. Raise to refuse that."""
+
+    def change(self, what: str) -> None:
+        """A setting is about to change. Raise to refuse that."""
+
+    def scores(self, loss: str, scores: Any) -> None:
+        """The loss of this name was computed of these scores."""
+
+    def step(self, optimizer: Any) -> None:
+        """An optimizer is about to update its parameters."""
+
+    def scaled(self, params: Any, factor: float) -> None:
+        """The gradients of these parameters were multiplied by a factor."""
+
+
+_ORDINARY = Interceptor()
+
+
+def listener() -> Interceptor:
+    """The interceptor of the innermost mode, or one that changes nothing: tell it what is about to happen."""
+    return (interceptor() or _ORDINARY) if modes_on else _ORDINARY
+
 
 # ---- the doors: call one of these before you read or change what a node holds
 
 
 def before_read(node: Any) -> None:
     """The number of a node is about to be read, or written: a mode may refuse that."""
-    if mode := interceptor():
-        mode.read(node)
+    listener().read(node)
     if refuse := value_of(reading):
         refuse(node)
 
 
 def before_look(node: Any, requires_grad: bool = False) -> None:
     """The shape of a node is about to be read, or whether it requires a gradient."""
-    if mode := interceptor():
-        mode.look(node, requires_grad)
+    listener().look(node, requires_grad)
 
 
 def before_change(*nodes: Any) -> None:
@@ -135,8 +174,7 @@ def before_change(*nodes: Any) -> None:
 
 def before_freeze(node: Any) -> None:
     """Whether a node requires a gradient is about to be set."""
-    if modes_on and (mode := interceptor()):
-        mode.freeze(node)
+    listener().freeze(node)
     for prepare in on_change:
         prepare(node)
 
@@ -206,12 +244,19 @@ class Recording(Mode):
 
 
 class Intercepting(Mode):
-    """A mode in which `value`, an `Interceptor`, runs instead of each op; None ends an enclosing one."""
+    """A mode in which `value`, an `Interceptor`, runs instead of each op; None ends an enclosing one.
+
+    A trace goes on inside, since there are no numbers that another interceptor could look at.
+    """
 
     variable = how
 
     def _state(self, outer: OpState | None) -> State:
-        return OpState(outer is None or outer.records, self.value, outer)
+        instead: Any = self.value
+        now = None if outer is None else outer.instead
+        if now is not None and now.traces and instead is not None and not instead.traces:
+            instead = now
+        return OpState(outer is None or outer.records, instead, outer)
 
 
 class no_grad(Recording):

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..common.undo import all_or_nothing
 from ..common.words import checked
-from ..engine.modes import interceptor, modes_on
+from ..engine.modes import listener
 from ..engine.value import Node
 from ..scalars.kinds import plain
 from .checks import Settings, no_count, not_negative, parameters_of, parts_of, unlike
@@ -147,8 +147,7 @@ class Optimizer(Settings):
             self.reduce()
         if self._reduced:
             self.__dict__.update(_reduced=False, _used=[p.grad for p in self.params])
-        if modes_on and (watch := getattr(interceptor(), "watch_step", None)):  # see `nn.strict_mode`
-            watch(self)
+        listener().step(self)  # see `nn.strict_mode`
         for p in self.params:
             g = p.grad
             if g is not None:  # None: no backward pass has reached this Tensor
@@ -402,8 +401,7 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         _set_grads(reached, [plain(p.grad) * factor for p in reached])
-        if modes_on and (watch := getattr(interceptor(), "watch_scaling", None)):
-            watch(reached, factor)
+        listener().scaled(reached, factor)
     return norm
 
 
