@@ -198,7 +198,7 @@ for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
     setattr(Traced, _name, _comparison(_name))
 for _name in ("__eq__", "__ne__"):
     setattr(TracedTensor, _name, _comparison(_name))
-LOGIC: dict[str, Callable] = {}  # what combines masks, by the name of NumPy's function
+LOGIC: dict[str, Callable[..., Any]] = {}  # what combines masks, by the name of NumPy's function
 for _name, _op in {"and": "logical_and", "or": "logical_or", "xor": "not_equal"}.items():
     LOGIC[f"bitwise_{_name}"] = LOGIC[f"logical_{_name}"] = _method = _logic(_op)
     setattr(TracedTensor, f"__{_name}__", _method)
