@@ -6,7 +6,7 @@ versions and hashes of package-lock.json and requirements.txt, and is kept in si
     live/        the playground, the training page, and the Python that runs in them; a page that runs a trained model
     phone.py     trains that model
     gpt.py       exports the training step of the GPT page
-    front.py     exports what runs on the front page, and the training page's steps
+    front.py     exports what runs on the front page, the training page's steps, and tables that the pages share
     pages/       the other pages, in Markdown, and Sphinx's settings; sources.py adds the lessons
     lite.py      JupyterLite beside it, if asked
     check.py     what a site must be: links that lead somewhere, nothing from another host

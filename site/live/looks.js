@@ -16,10 +16,10 @@ export function sign(look) {  // in a text, in its colour
 export function named(names) {  // a list for a legend: each sign with its name
   return names.flatMap((name, k) => [k ? ", " : "", sign(looks(names.length)[k]), ` ${name}`]);
 }
-export function mark(drawing, {element, outline}, x, y, hollow = false) {
-  const [, what] = outline.split('"'), path = new Path2D();
-  if (element === "circle") path.arc(x, y, SCALE * what, 0, 7);
-  else path.addPath(new Path2D(what), new DOMMatrix([SCALE, 0, 0, SCALE, x, y]));
+export function mark(drawing, {start, way}, x, y, hollow = false) {
+  const path = new Path2D();
+  if (way) path.addPath(new Path2D(`M${start}${way}`), new DOMMatrix([SCALE, 0, 0, SCALE, x, y]));
+  else path.arc(x, y, SCALE * start[0], 0, 7);
   if (hollow) {  // held out
     [drawing.strokeStyle, drawing.fillStyle] = [drawing.fillStyle, drawing.strokeStyle];
     drawing.lineWidth = 1.9;

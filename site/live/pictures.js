@@ -258,6 +258,9 @@ export function letters(canvas, places, names, chosen) {
   });
 }
 
+// Pale for a small number, and opaque: of two lines that cross, one lies on top, and no colour is mixed of both.
+const pale = (name, part) => `color-mix(in srgb, var(${name}) ${Math.round(100 * part)}%, var(--panel))`;
+
 // ---- the network: a picture of what each neuron says over the plane, and a line for each weight
 export class Network {
   constructor(place, chosen) {
@@ -323,9 +326,8 @@ export class Network {
     if (!this.wires || !this.plane.scores) return;
     this.lines.forEach((layer, k) => layer.forEach((neuron, i) => neuron.forEach((line, j) => {
       const w = +parameters[this.wires[k][i][j]], size = Math.abs(w);
-      line.setAttribute("stroke", `var(${w > 0 ? "--high" : "--low"})`);
+      line.setAttribute("stroke", pale(w > 0 ? "--high" : "--low", Math.min(.95, .15 + size / 1.6)));
       line.setAttribute("stroke-width", Math.min(6, .4 + 1.5 * size).toFixed(2));
-      line.setAttribute("opacity", Math.min(.95, .15 + size / 1.6).toFixed(2));
     })));
     this.dots.forEach((layer, k) => layer.forEach((dot, i) => {
       const b = +parameters[this.biases[k][i]];
@@ -361,21 +363,22 @@ export class Graph {
     const columns = [place.map(x => [x]), ...one.said.map((layer, k) => layer.map((x, i) => [x, one.sent[k][i]])), [["loss", one.loss]]];
     const tallest = Math.max(...columns.map(column => column.length)), width = this.place.clientWidth, height = tallest * (CELL[1] + 3);
     const x = k => 1 + (width - CELL[0] - 2) * k / (columns.length - 1), y = (k, i) => (height - CELL[1]) / 2 + (i - (columns[k].length - 1) / 2) * (CELL[1] + 3);
-    const hue = value => `var(${value > 0 ? "--high" : value < 0 ? "--low" : "--quiet"})`, two = value => written(value, "short", 6);
+    const name = value => value > 0 ? "--high" : value < 0 ? "--low" : "--quiet", two = value => written(value, "short", 6);
     const wire = (k, j, i, slope) => {
       const [x1, y1, x2, y2] = [x(k) + CELL[0], y(k, j) + CELL[1] / 2, x(k + 1), y(k + 1, i) + CELL[1] / 2], size = Math.sqrt(Math.abs(slope));
-      return `<path d="M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}" stroke="${hue(slope)}" stroke-width="${Math.min(6, .5 + 4 * size).toFixed(2)}" opacity="${Math.min(.9, .2 + size).toFixed(2)}"/>`;
+      return [size, `<path d="M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}" stroke="${pale(name(slope), Math.min(.9, .2 + size))}" stroke-width="${Math.min(6, .5 + 4 * size).toFixed(2)}"/>`];
     };
     const wires = this.wires.flatMap((layer, k) => layer.flatMap((neuron, i) => neuron.map((p, j) => wire(k, j, i, +one.slopes[p]))));
     const ends = one.sent.at(-1).map((slope, j) => wire(columns.length - 2, j, 0, +slope));
     const cells = columns.flatMap((column, k) => column.map(([said, sent], i) => {
       const at = `translate(${x(k)} ${y(k, i)})`, last = said === "loss";
       return `<g transform="${at}"><rect width="${CELL[0]}" height="${CELL[1]}" rx="5"/><text x="${CELL[0] / 2}" y="${sent === undefined ? 18 : 12}">${last ? said : two(said)}</text>`
-        + (sent === undefined ? "" : `<text class="sent" x="${CELL[0] / 2}" y="25" style="fill:${last ? "var(--ink)" : hue(+sent)}">${two(sent)}</text>`) + "</g>";
+        + (sent === undefined ? "" : `<text class="sent" x="${CELL[0] / 2}" y="25" style="fill:var(${last ? "--ink" : name(+sent)})">${two(sent)}</text>`) + "</g>";
     }));
     this.place.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.place.style.height = `${height}px`;
-    this.place.innerHTML = [...wires, ...ends, ...cells].join("");
+    const lines = [...wires, ...ends].sort(([a], [b]) => a - b).map(([, path]) => path);  // the widest on top
+    this.place.innerHTML = [...lines, ...cells].join("");
     this.place.setAttribute("aria-label", `The graph of one point: its loss is ${two(one.loss)}, and the model says ${one.said.at(-1).map(two).join(", ")}`);
   }
 }

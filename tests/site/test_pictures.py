@@ -101,3 +101,20 @@ def test_letters_stand_beside_each_other_within_the_picture_and_near_their_place
     assert min(dist(a, b) for a, b in combinations(found, 2)) > 15
     assert max(dist(a, b) for a, b in zip(wanted, found, strict=True)) < 45
     assert all(8 <= x <= 392 and 8 <= y <= 292 for x, y in found)
+
+
+def test_lines_of_the_graph_of_a_point_cover_each_other_the_widest_on_top_and_mix_no_colours(in_page):
+    script = """
+        const {Graph} = await import("./pictures.js");
+        const place = {clientWidth: 400, parentElement: {}, style: {}, setAttribute() {}};
+        const graph = new Graph(place);
+        graph.begin({wires: [[[0, 1], [2, 3]], [[4, 5]]]});
+        const one = {said: [[.5, -1], [2]], sent: [[1, -1], [1]], loss: 3, slopes: [2, -.1, .02, -1, .5, 0]};
+        graph.draw(one, [[1, 2]]);
+        console.log(JSON.stringify(place.innerHTML));
+    """
+    drawn = in_page(script)
+    widths = [float(width) for width in re.findall(r'stroke-width="([\d.]+)"', drawn)]
+    assert len(widths) == 7
+    assert widths == sorted(widths)
+    assert "opacity" not in drawn

@@ -166,6 +166,18 @@ def test_bias_of_a_neuron_is_a_dot_with_its_sign_whose_area_is_its_part_of_the_l
     assert "neuron 2: weights 2, \u22121; bias \u22120.125<" in svg
 
 
+def test_neuron_says_its_weights_in_a_still_and_not_in_a_movie_in_which_they_change():
+    model = MLP(2, [2, 1])
+    film = viz.movie(model, POINTS, SIDES, resolution=10)
+    for k in range(2):
+        model.layers[0].neurons[0].w[0].data = 0.25 + k
+        film.frame(1.0)
+    page, still = film.page().html, film.still(1)
+    assert "<title>Layer 1, neuron 1</title>" in page
+    assert "neuron 1: weights" not in page
+    assert "neuron 1: weights 1.25, " in still
+
+
 def test_network_whose_weights_are_all_0_is_drawn_with_lines_of_0():
     model = MLP(2, [1])
     for p in model.parameters():

@@ -8,27 +8,27 @@ from typing import Any, NamedTuple
 
 
 class Shape(NamedTuple):
-    """The shape of a class's points: what they are called, their sign in a text, matplotlib's marker, and their element
-    of SVG, whose outline is drawn around the origin.
+    """The shape of a class's points: what they are called, their sign in a text, matplotlib's marker, and their outline
+    around the origin: where it starts, and the way from there as SVG writes it. A circle goes around from its start.
     """
 
     name: str
     sign: str
     marker: str
-    element: str
-    outline: str
+    start: tuple[int, int]
+    way: str
 
 
 SIDES = "--below-fill", "--above"  # of two classes, the colours by their names in palette.css
 MANY = "--c0", "--c1", "--c2", "--c3", "--c4", "--c5", "--c6"  # of more
 SHAPES = (
-    Shape("circles", "●", "o", "circle", 'r="10"'),
-    Shape("triangles", "▲", "^", "path", 'd="M0-13l12 21h-24z"'),
-    Shape("squares", "■", "s", "path", 'd="M-9-9h18v18h-18z"'),
-    Shape("diamonds", "◆", "D", "path", 'd="M0-13l11 13-11 13-11-13z"'),
-    Shape("triangles that point down", "▼", "v", "path", 'd="M0 13l12-21h-24z"'),
-    Shape("pluses", "✚", "P", "path", 'd="M-4-11h8v7h7v8h-7v7h-8v-7h-7v-8h7z"'),
-    Shape("crosses", "✖", "X", "path", 'd="M-10-6l4-4 6 6 6-6 4 4-6 6 6 6-4 4-6-6-6 6-4-4 6-6z"'),
+    Shape("circles", "●", "o", (10, 0), ""),
+    Shape("triangles", "▲", "^", (0, -13), "l12 21h-24z"),
+    Shape("squares", "■", "s", (-9, -9), "h18v18h-18z"),
+    Shape("diamonds", "◆", "D", (0, -13), "l11 13-11 13-11-13z"),
+    Shape("triangles that point down", "▼", "v", (0, 13), "l12-21h-24z"),
+    Shape("pluses", "✚", "P", (-4, -11), "h8v7h7v8h-7v7h-8v-7h-7v-8h7z"),
+    Shape("crosses", "✖", "X", (-10, -6), "l4-4 6 6 6-6 4 4-6 6 6 6-4 4-6-6-6 6-4-4 6-6z"),
 )
 
 

@@ -6,7 +6,6 @@ empty. All circles show parts of one image, whose rows are the frames of a movie
 """
 
 from collections.abc import Sequence
-from html import escape
 from itertools import pairwise
 from math import inf
 from zlib import crc32
@@ -141,15 +140,19 @@ def _input(i: int, count: int, x: float, y: float, unit: float) -> str:
 
 
 def _unit(layer: Layer, c: int, k: int, answers: str, most: float, x: float, y: float, unit: float) -> str:
-    """A neuron: a circle with its answers, which says its weights; at its edge the bias, as a part of `most`."""
+    """A neuron: a circle with its answers; at its edge the bias, as a part of `most`.
+
+    It says its numbers, but not in a movie, where `most` is inf and they change.
+    """
     weights = ", ".join(f"{w:.3g}".replace("-", "\u2212") for w in layer.weights[k, :MOST_UNITS].tolist())
     weights += f"; bias {layer.biases[k]:.3g}".replace("-", "\u2212")
     name = f"Layer {c + 1}, neuron {k + 1}"
+    said = f"{name}: weights {weights}" if most < inf else name
     box = f'x="{-RADIUS}" y="{-RADIUS}" width="{2 * RADIUS}" height="{2 * RADIUS}"'
     return (
         f'<svg class="at" x="{x:g}%" y="{y:g}%"><g class="unit sized"{_scaled(unit)} '
         f'tabindex="0" role="img" data-name="{name}">'
-        f"<title>{escape(f'{name}: weights {weights}')}</title>"
+        f"<title>{said}</title>"
         f'<circle class="ground" r="{RADIUS}"/><svg class="answer" {box} preserveAspectRatio="none" '
         f'viewBox="0.5 0.5 {THUMB - 1} {THUMB - 1}"><g clip-path="url(#round)">{answers}</g></svg>'
         f'<circle class="ring" r="{RADIUS}"/>{_bias(layer.biases[k] / most)}</g></svg>'

@@ -169,8 +169,10 @@ def class_indices(film: Recording) -> list[int]:
 def mark(film: Recording, i: int, x: float, y: float, more: str = "") -> str:
     """The marker of a point of class i."""
     look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{hue(i)}"
-    found, at = shape(i), f'transform="translate({x:.0f} {y:.0f})"'
-    return f'<{found.element} class="mark {look}"{more} {at} {found.outline}/>'
+    (dx, dy), way = shape(i).start, shape(i).way
+    path = f'path class="mark {look}"{more} d="M{x + dx:.0f} {y + dy:.0f}{way}"'
+    circle = f'circle class="mark {look}"{more} cx="{x:.0f}" cy="{y:.0f}" r="{dx}"'
+    return f"<{path if way else circle}/>"
 
 
 def marks(film: Recording) -> list[str]:
