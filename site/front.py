@@ -39,7 +39,7 @@ def stepped(kind: str, data: str, path: Path) -> tuple[Training, list[int]]:
 
 def written(folder: Path) -> None:
     """Write neuron.js, a step for each kind of answers, two files of JSON with what belongs to them, and numbers.js."""
-    (folder / "numbers.js").write_text(f"{numbers()}export {{thickness, written}};\n", encoding="utf-8")
+    (folder / "numbers.js").write_text(f"{numbers()}\nexport {{thickness, written}};\n", encoding="utf-8")
     slopes = compile(value_and_grad(neuron))
     slopes([*NUMBERS.values()])
     save(slopes, folder / "neuron.js")

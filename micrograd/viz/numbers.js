@@ -1,12 +1,12 @@
 // ---- numbers as text, and the widths of lines: both tables are those of values.py, which says what they mean
-const FORMATS = "%formats%", WIDTHS = "%widths%", CLOSE = .05;
+export const FORMATS = "%formats%", WIDTHS = "%widths%", CLOSE = .05;
 function rounded(size, digits, power) {  // as Python rounds: of two that are as near, the even one
   const [[near, exponent], [exact]] = [digits, digits + 25].map(k => (power ? size.toExponential(k) : size.toFixed(k)).split("e"));
   const even = exact.slice(0, -25).replace(/\.$/, ""), tie = /50{24}$/.test(exact) && /[02468]$/.test(even);
   return (tie ? even : near) + (exponent ? `e${+exponent}` : "");
 }
 // A number as text. With less room than its format takes, it has fewer digits, but is never more than 5 % off.
-function written(x, format = "full", room = Infinity) {
+export function written(x, format = "full", room = Infinity) {
   if (x === undefined || x === null) return "–";
   const number = +x, size = Math.abs(number), sign = number < 0 ? "−" : "";
   if (!Number.isFinite(number)) return Number.isNaN(number) ? "nan" : `${sign}inf`;
@@ -21,4 +21,4 @@ function written(x, format = "full", room = Infinity) {
   }
   return best;
 }
-const thickness = g => WIDTHS.least + WIDTHS.decade * (Math.min(Math.max(Math.log10(Math.abs(Number.isNaN(g) ? Infinity : g)), WIDTHS.from), WIDTHS.to) - WIDTHS.from);
+export const thickness = g => WIDTHS.least + WIDTHS.decade * (Math.min(Math.max(Math.log10(Math.abs(Number.isNaN(g) ? Infinity : g)), WIDTHS.from), WIDTHS.to) - WIDTHS.from);

@@ -1,16 +1,21 @@
 // ---- guess first: a backward step asks for the gradients that it makes before it shows them
-let asking = false, guesses = new Map();
-const isFinal = x => typeof x === "number" && Number.isFinite(x);
-const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
+import {$, bracketed, escaped, number, partial, plural, termOf, told} from "./words.js";
+import {go, root, scene, show, stateAt, step, stop, unchoose} from "./player.js";
+import {operation, words} from "./explain.js";
+import {say} from "./edit.js";
+
+export let asking = false, guesses = new Map();
+export const isFinal = x => typeof x === "number" && Number.isFinite(x);
+export const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
 function askedAt(k) {  // the operands whose gradients a step makes
   const {kind, card} = scene.steps[k];
   if (!asking || kind !== "backward") return [];
   const wires = scene.cards[card].into.filter(wire => wire.tail.gifts.includes(wire));
   return wires.every(wire => isFinal(wire.part) && isFinal(wire.local)) ? [...new Set(wires.map(wire => wire.tail))] : [];
 }
-const pendingAt = k => askedAt(k).filter(tail => !guesses.has(guessKey(k, tail)));
+export const pendingAt = k => askedAt(k).filter(tail => !guesses.has(guessKey(k, tail)));
 const gradAt = (k, tail) => stateAt(scene, k).grads.get(tail.i)?.value;
-function tellQuestion(card, tails) {
+export function tellQuestion(card, tails) {
   const g = gradAt(step - 1, card), made = operation(card, words(card));
   const rows = tails.map(tail => {
     const before = gradAt(step - 1, tail), more = before === undefined ? "" : `so far ${number(before)}, and this use adds to it`;
@@ -35,7 +40,7 @@ function judge(guess, tail, k) {  // what is wrong with a guess, where that can 
   if (near(tail.data)) return "that is its data, not its gradient";
   return `it is ${number(g)} × ${bracketed(local)}${before === undefined ? "" : `, added to ${bracketed(before)}`}`;
 }
-function tellGuesses(k) {  // at a step, the guesses that were made there
+export function tellGuesses(k) {  // at a step, the guesses that were made there
   const rows = askedAt(k).filter(tail => guesses.has(guessKey(k, tail))).map(tail => {
     const guess = guesses.get(guessKey(k, tail)), wrong = guess === null ? "" : judge(guess, tail, k), truth = `<b>${number(gradAt(k, tail))}</b>`;
     if (guess === null) return `<p>${told(tail.name)}: ${truth}</p>`;
@@ -44,20 +49,20 @@ function tellGuesses(k) {  // at a step, the guesses that were made there
   });
   return rows.join("");
 }
-function score() {
+export function score() {
   const all = scene.steps.flatMap((_, k) => askedAt(k).filter(tail => guesses.get(guessKey(k, tail)) !== undefined).map(tail => [k, tail, guesses.get(guessKey(k, tail))]));
   const right = all.filter(([k, tail, guess]) => guess !== null && !judge(guess, tail, k)).length;
   return all.length ? `<p><b>${right} of ${plural(all.length, "gradient")} guessed right.</b></p>` : "";
 }
-function ask(on) {
+export function ask(on) {
   asking = on;
   guesses = new Map();
   $("ask").setAttribute("aria-pressed", on);
 }
-function quiz() {  // from where the gradients begin
+export function quiz() {  // from where the gradients begin
   ask(!asking);
   stop();
-  chosen = null;
+  unchoose();
   go(asking ? scene.steps.findIndex(({kind}) => kind === "seed") : Infinity);
 }
 function answer(form, given) {

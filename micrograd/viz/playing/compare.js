@@ -1,4 +1,6 @@
 // Two players in frames, which follow one row of stops. The last stop is where the graphs differ, or their end.
+import {host, themeAround} from "../page.js";
+
 const one = id => document.getElementById(id);
 const {page, stories, stops, said, agree} = JSON.parse(one("compare").textContent), frames = [...document.querySelectorAll("iframe")];
 const end = stops.length + (agree ? 0 : -1);  // where they agree, the end comes after the last stop

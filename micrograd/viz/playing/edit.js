@@ -1,8 +1,19 @@
 // ---- touch: a leaf is dragged, typed or stepped, and the program computes everything again
-let engine = null, touched = false, losses = [];
-const moved = () => engine && (touched || story.leaves);  // the numbers are the program's, no longer Python's
-function startEngine() {  // after a story was loaded, or other numbers for its leaves
-  engine ??= typeof story.program === "object" ? Program(story.program) : null;
+import {$, number, plural, thousands} from "./words.js";
+import {
+    addGradientFromOutside, chosen, el, FOLDED, hue, paint, remember, rootName, scene, scenes, setStep, show, step,
+    story, tip
+} from "./player.js";
+import {array, isArray, power, Program} from "./recompute.js";
+import {calmDown, shake, shaken} from "./shake.js";
+import {isFinal} from "./ask.js";
+import {beginDrag, openPanel, resting} from "./view.js";
+
+export let engine = null, touched = false, losses = [];
+export const moved = () => engine && (touched || story.leaves);  // the numbers are the program's, no longer Python's
+export function startEngine(afresh = false) {  // after a story was loaded, or other numbers for its leaves
+  if (afresh) engine = null;
+  engine ??= typeof story.program === "object" ? Program(story.program, story.missing) : null;
   touched = false;
   losses = [];
   if (engine) { engine.reset(story.leaves); engine.run(); }
@@ -10,22 +21,22 @@ function startEngine() {  // after a story was loaded, or other numbers for its 
   $("touch").title = engine ? "" : story.program;
 }
 let saying = 0;
-function say(text) {  // for a while, and to screen readers
+export function say(text) {  // for a while, and to screen readers
   if (!text) return;
   for (const name of ["live", "caption", "said"]) $(name).textContent = text;
   clearTimeout(saying);
   saying = setTimeout(() => { $("said").textContent = ""; }, 8000);
 }
-function refusal({name, kind, node, opens, outside, times}) {  // why a card neither opens nor can be changed
+export function refusal({name, kind, node, opens, outside, times}) {  // why a card neither opens nor can be changed
   if (opens !== undefined || engine?.isLeaf(node)) return "";
   if (FOLDED.includes(kind)) return outside ? `${name} belongs to the picture around this one: Esc leads there.`
     : kind === "repeat" ? `${name} does not open: it stands for ${times ? `${thousands(times)} operations` : "operations"} of one kind.`
     : `${name} does not open: the page has as many cards as it can hold. Show a part of the graph instead.`;
   return !engine && ["input", "parameter", "constant"].includes(kind) ? story.program : "";
 }
-const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
+export const leafOf = card => engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
 const single = x => isArray(x) && x.length === 1 ? x[0] : x;
-function carry(scene) {  // what a line into a folded box carries, where the box and all that goes in are single numbers
+export function carry(scene) {  // what a line into a folded box carries, where the box and all that goes in are single numbers
   const number = ({node, data}) => node !== undefined && data !== undefined && !isArray(engine.data[node]);
   for (const card of scene.cards) {
     const folded = card.into.filter(wire => !wire.use);
@@ -38,7 +49,7 @@ function carry(scene) {  // what a line into a folded box carries, where the box
     }
   }
 }
-function refresh() {  // the numbers of this scene, from the program
+export function refresh() {  // the numbers of this scene, from the program
   const {data, grads} = engine;
   for (const card of scene.cards) {
     if (card.node !== undefined && card.data !== undefined) card.data = single(data[card.node]);
@@ -55,16 +66,16 @@ function refresh() {  // the numbers of this scene, from the program
   scene.cards.forEach(addGradientFromOutside);
 }
 // ---- in each leaf a curve: the result as that number alone varies; where it is now, and the slope there
-const POINTS = 33, WIDE = 56, TALL = 24, CURVES = 200000;  // the most numbers of all curves of a scene together
-const hasSlope = card => engine && engine.size() <= 300 && card.grad !== undefined && typeof leafOf(card) === "number";
-function drawSlope(card, x, y, width, height) {
+export const POINTS = 33, WIDE = 56, TALL = 24, CURVES = 200000;  // the most numbers of all curves of a scene together
+export const hasSlope = card => engine && engine.size() <= 300 && card.grad !== undefined && typeof leafOf(card) === "number";
+export function drawSlope(card, x, y, width, height) {
   card.slope = el("svg", {class: "slope", x, y, width, height, viewBox: "0 0 100 100", preserveAspectRatio: "none"}, card.group);
   el("title", {}, card.slope, `${rootName} as ${card.name} alone varies`);
   for (const kind of ["ground", "curve", "tangent", "point"]) card.slope[kind] = el("path", {class: kind}, card.slope);
   card.slope.ground.setAttribute("d", "M0 0h100v100h-100z");
 }
 let curves = null;
-function showSlopes(state) {
+export function showSlopes(state) {
   const drawn = scene.cards.filter(card => card.slope), cards = drawn.filter(card => Number.isFinite(result()) && Number.isFinite(valueOf(card))).slice(0, Math.floor(CURVES / POINTS / (engine?.size() ?? 1)));
   for (const card of drawn) {
     const seen = cards.includes(card) && state.grads.get(card.i)?.whole;
@@ -101,7 +112,7 @@ function showSlopes(state) {
   }
 }
 const massesOf = parts => [x => !(x <= 0), x => x < 0].map(kept => Math.hypot(...parts.filter(kept)));  // positive, negative
-function measure() {  // how much flows through a line that carries many numbers: the lengths of its two signs
+export function measure() {  // how much flows through a line that carries many numbers: the lengths of its two signs
   for (const wire of engine ? scene.wires : []) {
     const uses = wire.uses.filter(([i]) => engine.grads[i] !== undefined);
     if (uses.length) {  // in or out of a folded box
@@ -166,12 +177,12 @@ $("scroll").addEventListener("pointerover", event => {
   if (wire && engine) wire.group.querySelector("title").textContent = `${wire.tail.name} → ${wire.head.name}: weight ${number(engine.data[wire.weight])}`;
   if (k >= 0 || wire || document.querySelector(".lit")) light(wire ? wire.weight : k >= 0 ? ofCell(card.heats[k], at) : undefined);
 });
-function cardOfCell(card, cell) {  // the scene and the card of the number that a cell shows, in another scene
+export function cardOfCell(card, cell) {  // the scene and the card of the number that a cell shows, in another scene
   const k = card.maps.findIndex(map => map.contains(cell)), node = k < 0 ? undefined : ofCell(card.heats[k], cell.dataset.at);
   const found = node === undefined ? [] : scenes.filter(at => at !== scene).flatMap(at => at.cards.filter(inner => inner.node === node && !inner.outside).map(inner => [at, inner]));
   return found[0] ?? [];
 }
-function readCell(card, by) {  // with the keys: through all cells of a card
+export function readCell(card, by) {  // with the keys: through all cells of a card
   const all = (card.heats ?? []).flatMap((heat, k) => [...heat.cells].flatMap((letter, at) => letter === " " ? [] : [[heat, at, card.maps[k]]]));
   if (!all.length) return;
   card.read = ((card.read ?? (by > 0 ? -1 : 0)) + by + all.length) % all.length;
@@ -183,7 +194,7 @@ function again() {  // something moved
   touched = true;
   engine.run();
   refresh();
-  if (step === 0) { step = scene.steps.length - 1; remember(); }
+  if (step === 0) { setStep(scene.steps.length - 1); remember(); }
   show();
 }
 function change(card, x, cell = 0) {
@@ -193,10 +204,10 @@ function change(card, x, cell = 0) {
   again();
   if (parent !== window) parent.postMessage({micrograd: "leaf", leaf: [...engine.leaves.keys()].filter(engine.isLeaf).indexOf(card.node), name: card.name, value: x}, "*");
 }
-const valueOf = (card, cell = 0) => { const x = engine.leaves[card.node]; return isArray(x) ? x[cell] : x; };
+export const valueOf = (card, cell = 0) => { const x = engine.leaves[card.node]; return isArray(x) ? x[cell] : x; };
 const tidy = x => +x.toPrecision(12);
-const result = () => engine.number(engine.data[engine.root]);
-function loweringRate() {  // the rate or, where its step does not lower the result, the largest half, quarter, ... that does
+export const result = () => engine.number(engine.data[engine.root]);
+export function loweringRate() {  // the rate or, where its step does not lower the result, the largest half, quarter, ... that does
   const rates = Array.from({length: 40}, (_, k) => +(+$("rate").value / 2 ** k).toPrecision(3));
   return rates.find(rate => afterStep(rate) < result());
 }
@@ -218,7 +229,7 @@ function descend() {
   losses.push(result());
   show();
 }
-function afterStep(rate) {  // the result after a step of gradient descent
+export function afterStep(rate) {  // the result after a step of gradient descent
   const leaves = engine.leaves.slice();
   for (const i of story.program.moves) {
     const x = leaves[i], g = engine.grads[i];
@@ -227,21 +238,22 @@ function afterStep(rate) {  // the result after a step of gradient descent
   return engine.number(engine.forward(leaves, []));
 }
 const NUDGED = 20, WORK = 30000;  // the most leaves of a scene, and the most numbers of all their graphs together
-const canNudge = ({node}) => node !== undefined && engine?.isLeaf(node) && engine.grads[node] !== undefined && engine.leaves[node].length !== 0;
-const nudged = () => scene.cards.filter(canNudge).slice(-Math.max(1, Math.min(NUDGED, Math.floor(WORK / engine?.size()))));
+export const canNudge = ({node}) => node !== undefined && engine?.isLeaf(node) && engine.grads[node] !== undefined && engine.leaves[node].length !== 0;
+export const nudged = () => scene.cards.filter(canNudge).slice(-Math.max(1, Math.min(NUDGED, Math.floor(WORK / engine?.size()))));
 let measuring = false;  // how much room the panels need: that is the same for any numbers
+export const setMeasuring = on => { measuring = on; };
 const TYPICAL = {step: .001, moved: -.001, slope: -1, agrees: true, at: 0};
-const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
+export const nudgeOf = ({node, grad}) => measuring ? TYPICAL : engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad);
 let bent = {};
-const strongest = found => found.filter(([, x]) => isFinal(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
-const homeOf = node => [scene, ...scenes].flatMap(at => at.cards.filter(card => card.node === node && !card.outside).map(card => [card, at]))[0];
-function bendsOf(card) {  // the two leaves that move the gradient of another most, and how far for each 1
+export const strongest = found => found.filter(([, x]) => isFinal(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
+export const homeOf = node => [scene, ...scenes].flatMap(at => at.cards.filter(card => card.node === node && !card.outside).map(card => [card, at]))[0];
+export function bendsOf(card) {  // the two leaves that move the gradient of another most, and how far for each 1
   if (measuring || typeof leafOf(card) !== "number") return [];
   if (bent.tests === engine.tests && bent.card === card) return bent.found;
   bent = {card, tests: engine.tests, found: strongest([...engine.bends(card.node).entries()]).slice(0, 2)};
   return bent.found;
 }
-function showHistory() {
+export function showHistory() {
   $("reset").hidden = !touched;
   const svg = $("history"), shown = losses.slice(-60);
   svg.toggleAttribute("hidden", losses.length < 2);
@@ -253,7 +265,7 @@ function showHistory() {
   el("circle", {cx: 96, cy: y(shown.at(-1)), r: 3}, svg);
 }
 $("descend").addEventListener("click", descend);
-function restart(leaves) {  // from the story's leaves, or from those of the surrounding page
+export function restart(leaves) {  // from the story's leaves, or from those of the surrounding page
   story.leaves = leaves;
   startEngine();
   if (engine) refresh();
@@ -262,22 +274,22 @@ function restart(leaves) {  // from the story's leaves, or from those of the sur
 $("reset").addEventListener("click", () => restart(story.leaves));
 $("panels").addEventListener("click", ({target}) => {  // the panel is written again: the focus stays
   const rest = resting();
-  if (target.matches(".shake")) shake(chosen); else if (target.matches(".step")) descend(); else if (target.matches(".undo")) restart(story.leaves); else if (target.matches(".whole")) { opened = true; show(); } else return;
+  if (target.matches(".shake")) shake(chosen); else if (target.matches(".step")) descend(); else if (target.matches(".undo")) restart(story.leaves); else if (target.matches(".whole")) { openPanel(true); show(); } else return;
   (rest && resting() ? $("rest") : $("why")).querySelector(".step")?.focus();
 });
 
 // ---- a leaf under the pointer, and its keyboard
-let held = null;
-function grab(event, card) {  // true if a leaf's number was taken hold of
+export let held = null;
+export function grab(event, card) {  // true if a leaf's number was taken hold of
   const cell = event.target.classList.contains("cell") ? +event.target.dataset.at : 0, map = card.heats?.length && card.maps.findIndex(map => map.contains(event.target));
   const x = leafOf(card);
   if (x === undefined || (isArray(x) && x.length > 1 && !(map === 0 && cells(card) && event.target.classList.contains("cell")))) return false;
   const from = valueOf(card, cell);
   held = {card, cell, from, x: event.clientX, unit: power(from) / 100, moved: false};
-  held.wait = setTimeout(() => { if (!held.moved && typeof x === "number") { held.shakes = dragged = true; shaken = null; shake(card); } }, 450);
+  held.wait = setTimeout(() => { if (!held.moved && typeof x === "number") { held.shakes = true; beginDrag(); calmDown(); shake(card); } }, 450);
   return true;
 }
-function typeAt(card, {target}) {
+export function typeAt(card, {target}) {
   const at = target.classList.contains("cell");
   if (at && leafOf(card) !== undefined && !cells(card)) say(`A cell of ${card.name} is the mean of several numbers: ] chooses one, F2 types it.`);
   else if (card.opens === undefined) type(card, null, at ? +target.dataset.at : 0);
@@ -302,11 +314,11 @@ function letGo() {
 }
 addEventListener("pointerup", letGo, true);
 addEventListener("pointercancel", letGo);
-function nudgeBy(card, units) {  // with the arrow keys
+export function nudgeBy(card, units) {  // with the arrow keys
   const cell = card.cell ?? 0, x = valueOf(card, cell);
   change(card, tidy(x + units * power(x) / 100), cell);
 }
-function type(card, first = null, cell = card.cell ?? 0) {  // a number, over the card
+export function type(card, first = null, cell = card.cell ?? 0) {  // a number, over the card
   if (leafOf(card) === undefined) return say(refusal(card) || `${card.name} is computed: change what goes into it.`);
   const input = $("number"), box = (card.slots.data ?? card.group).getBoundingClientRect(), around = $("scroll").getBoundingClientRect(), whole = card.group.getBoundingClientRect();
   input.hidden = false;

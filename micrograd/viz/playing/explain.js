@@ -1,22 +1,37 @@
 // ---- the panels
+import {thickness} from "../numbers.js";
+import {
+    $, ATOM, bracketed, escaped, fill, isName, number, partial, plural, pretty, short, signed, termOf, thousands,
+    token, told, within
+} from "./words.js";
+import {chosen, el, flowOf, FOLDED, heatMap, root, rootName, scene, scenes, step, story, tip} from "./player.js";
+import {count} from "./recompute.js";
+import {
+    afterStep, bendsOf, canNudge, engine, held, homeOf, leafOf, loweringRate, nudged, nudgeOf, result, strongest,
+    touched
+} from "./edit.js";
+import {shaken, swing, tellShake} from "./shake.js";
+import {attention, grids} from "./grid.js";
+import {guessKey, score, tellGuesses, tellQuestion} from "./ask.js";
+
 function names(card) {
   return Object.assign({out: termOf(card)}, card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)));
 }
-const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // a repeated box has no name
+export const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // a repeated box has no name
 const code = card => operation(card, words(card));
 const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
-function operation(card, terms) {  // the op with its operands, in infix notation
+export function operation(card, terms) {  // the op with its operands, in infix notation
   const [before, between, after, first, rest] = story.forms[card.form];
   const parts = terms.map((term, k) => within(k ? rest : first, term));
   const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
   return before + shown.join(between) + after;
 }
-function explanationsFor(k, card, state) {  // the phase of a step, both panels, and what is said aloud
+export function explanationsFor(k, card, state) {  // the phase of a step, both panels, and what is said aloud
   const {kind} = scene.steps[k], total = scene.forward.length, back = scene.backward.length, at = kind === "forward" ? k : k - total - 1;
   const phases = {start: "Ready", forward: `Forward ${at} of ${total}`, seed: "Backward begins", backward: `Backward ${at} of ${back}`, end: "Done"};
   return [phases[kind], ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](card, state)];
 }
-function tell(now, state, card, paths, pending) {
+export function tell(now, state, card, paths, pending) {
   const [phase, tale, rule, aloud] = explanationsFor(step, card, state), asks = pending.length && !chosen, question = asks ? guessKey(step, pending[0]) : "";
   const why = asks ? tellQuestion(card, pending) : tellGuesses(step) + tale, ran = asks || shaken ? "" : chosen ? ranTo(chosen, state) : rule;
   const said = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
@@ -31,7 +46,7 @@ function tell(now, state, card, paths, pending) {
     <p>Gradient of ${escaped(rootName)}: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? "<p>Two strands: numbers of both signs.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
   return shaken ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.` : `${phase}. ${said}`;
 }
-function wrap(panels) {  // a table that is too wide is stacked
+export function wrap(panels) {  // a table that is too wide is stacked
   const tables = panels.map(both => both.firstElementChild);
   for (const why of tables) why.classList.remove("wraps");
   for (const why of tables.filter(why => why.scrollWidth > why.clientWidth)) why.classList.add("wraps");
@@ -136,7 +151,7 @@ function ruleOf(wire, k = 2) {  // as a line of code, as one learns it; with k =
   return `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(text, names(wire.head))}`)}</code>`;
 }
 const asComputed = wires => wires.some(wire => story.rules[wire.rule][2]) ? `<details><summary>as computed</summary>${wires.map(wire => ruleOf(wire, 1)).join(" ")}</details>` : "";
-function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
+export function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
   const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3), rules = ruled.map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
   const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>${asComputed(ruled)}` : "";
   return whole && canNudge(card) ? tellBends(card) + said + tellNudge(card) : said;
@@ -186,7 +201,7 @@ function tellEnd() {
 }
 const remarked = () => story.remark ? `<p>${escaped(story.remark)}</p>` : "";
 const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
-function tellPaths(state, {hooked, exact, listed, all}) {
+export function tellPaths(state, {hooked, exact, listed, all}) {
   const name = told(chosen.name), grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
     const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.released ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";

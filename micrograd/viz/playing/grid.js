@@ -1,12 +1,16 @@
 // ---- a chosen array as large grids, its gradient beside it; with letters on the axes, and arcs over the word
+import {$, escaped, number, told} from "./words.js";
+import {el, hue, scene, story} from "./player.js";
+import {engine} from "./edit.js";
+
 const CELLS = 24, LONGEST = 4;  // the most rows and columns, and the most matrices of an array
 const sideOf = rows => Math.max(16, Math.min(32, Math.floor(150 / rows)));  // of a cell, in pixels
-const attention = () => story.letters && scene.cards.find(({call, node}) => {  // what opens by itself: a softmax of (..., T, T)
+export const attention = () => story.letters && scene.cards.find(({call, node}) => {  // what opens by itself: a softmax of (..., T, T)
   const shape = engine?.data[node]?.shape ?? [];
   return call === "softmax" && shape.length > 1 && shape.at(-1) === shape.at(-2) && letterOf(shape.at(-1), 0);
 });
 const letterOf = (n, k) => story.letters?.find(word => [...word].length === n)?.[k] ?? "";
-function grids(card) {
+export function grids(card) {
   const x = card.heats && engine?.data[card.node];
   if (!x?.shape || x.shape.length < 2) return "";
   const [rows, columns] = x.shape.slice(-2), many = Math.min(LONGEST, x.length / rows / columns);

@@ -1,8 +1,13 @@
 // ---- labels: what a line multiplies by stands beside it, where it is flat and nothing else is; what travels at a step
 // is in a box on the line
+import {$, short} from "./words.js";
+import {chosen, el, flowOf, pathsFrom, reach, scene, slopeOf} from "./player.js";
+import {held} from "./edit.js";
+import {shaken} from "./shake.js";
+
 const HIGH = 13, NEAR_BY = 4, FULL = {label: 90, card: 300, line: 14, near: 3};  // of a label; between two points of a line; what a place costs
-const factor = wire => wire.local === undefined || short(wire.local) === "1.00" ? "" : slopeOf(wire);  // a line without a number multiplies by 1
-const labelWidth = (text, small) => text.length * (small ? 7.85 : 7.25) + 4;
+export const factor = wire => wire.local === undefined || short(wire.local) === "1.00" ? "" : slopeOf(wire);  // a line without a number multiplies by 1
+export const labelWidth = (text, small) => text.length * (small ? 7.85 : 7.25) + 4;
 function pointsOf(route) {  // along the line that `curve` draws
   return route.slice(1).flatMap(([x1, y1], k) => {
     const [x0, y0] = route[k], straight = x0 === x1 || y0 === y1, many = Math.max(1, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / NEAR_BY));
@@ -13,7 +18,7 @@ function pointsOf(route) {  // along the line that `curve` draws
   });
 }
 const cellOf = (x, y) => `${Math.floor(x / 24)} ${Math.floor(y / 24)}`;
-function survey() {  // where the lines and the cards of the scene are
+export function survey() {  // where the lines and the cards of the scene are
   scene.ground = new Map();
   for (const wire of scene.wires) {
     wire.points = pointsOf(wire.route);
@@ -61,7 +66,7 @@ function spotBeside(wire, width) {  // the best of the places above, below and a
 }
 const boxOf = ({label, at}) => label.firstElementChild ? at : null;  // of what is shown at a line
 const covers = ([x, y, width, height], [left, top, wide, tall]) => x < left + wide && left < x + width && y < top + tall && top < y + height;
-function spread(wires) {  // the boxes of a step: none covers another or leaves the scene, and labels that they would cover go
+export function spread(wires) {  // the boxes of a step: none covers another or leaves the scene, and labels that they would cover go
   const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]), tall = wire => boxOf(wire)[3] + 3;
   if (active.some((wire, k) => k && covers(boxOf(wire), boxOf(active[k - 1])))) {
     const half = active.reduce((sum, wire) => sum + tall(wire), 0) / 2, middle = active.reduce((sum, {pill}) => sum + pill[1], 0) / active.length;
@@ -76,7 +81,7 @@ function spread(wires) {  // the boxes of a step: none covers another or leaves 
   const taken = active.map(boxOf);
   for (const wire of scene.wires) if (!active.includes(wire) && boxOf(wire) && taken.some(box => covers(boxOf(wire), box))) wire.label.replaceChildren();
 }
-const pillBox = wire => boxOf(wire) ? [{box: boxOf(wire)}] : [];  // as a card, for the view to follow
+export const pillBox = wire => boxOf(wire) ? [{box: boxOf(wire)}] : [];  // as a card, for the view to follow
 const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
 function drawBox([x, y], lines, into) {  // lines of text in a frame, about a point; its place and size
   const width = Math.max(...lines.map(line => pillWidth(line, scene))), height = lines.length * 16 + 6, at = [x - width / 2, y - height / 2, width, height];
@@ -84,13 +89,13 @@ function drawBox([x, y], lines, into) {  // lines of text in a frame, about a po
   lines.forEach((line, k) => el("text", {x, y: at[1] + 15 + 16 * k, class: k ? "second" : "first"}, into, line));
   return at;
 }
-function showPill(wire, kind, lines) {  // what travels along a line
+export function showPill(wire, kind, lines) {  // what travels along a line
   wire.label.replaceChildren();
   wire.label.removeAttribute("transform");
   wire.label.setAttribute("class", `pill ${kind}`);
   if (wire.pill && lines) wire.at = drawBox(wire.pill, lines, wire.label);
 }
-function showFactor(wire, kind) {  // what a line multiplies by
+export function showFactor(wire, kind) {  // what a line multiplies by
   const text = place(wire);
   wire.label.replaceChildren();
   wire.label.removeAttribute("transform");
@@ -100,8 +105,9 @@ function showFactor(wire, kind) {  // what a line multiplies by
   el("text", {x: wire.at[0] + wire.at[2] / 2, y: wire.at[1] + HIGH - 2.5}, wire.label, text);
 }
 // ---- under the mouse: of a line the product that it sends, of a card the paths that lead on from it
-const productOf = wire => [`${short(wire.head.grad)} × ${short(wire.local)}`, `= ${short(wire.part)}`];
+export const productOf = wire => [`${short(wire.head.grad)} × ${short(wire.local)}`, `= ${short(wire.part)}`];
 let pointed = null;
+export const pointNowhere = () => { pointed = null; };
 function pointAt(at) {
   if (at === pointed) return;
   pointed = at;
@@ -110,7 +116,7 @@ function pointAt(at) {
   if (at?.route && at.local !== undefined && at.group.classList.contains("flows")) drawBox(at.pill ?? at.points[at.points.length >> 1], productOf(at), hint);
   fade(chosen ? pathsFrom(chosen) : paths);
 }
-function fade(paths) {  // all lines that are not on these paths, if there are any
+export function fade(paths) {  // all lines that are not on these paths, if there are any
   for (const wire of scene.wires) for (const part of [wire.group, wire.label]) part.classList.toggle("off", !!paths?.onPath.size && !paths.onPath.has(wire));
 }
 $("scroll").addEventListener("pointerover", ({target, pointerType}) => {

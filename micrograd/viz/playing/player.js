@@ -1,39 +1,30 @@
-const $ = id => document.getElementById(id);
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
-
-// ---- words and numbers
-const number = (x, format) => written(x, format), short = x => written(x, "short");
-const signed = (x, k) => k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM];  // a term after another sign
-const bracketed = x => +x < 0 ? `(${number(x)})` : number(x);
-const escaped = text => String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
-const pretty = text => text.replace(/\*\*(-?\d+)(?![\d.e])/g, (_, n) => n.replace(/./g, c => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻")).replace(/ \.\. /g, " … ").replace(/\.\.\./g, "…").replace(/\*\*/g, "\0").replace(/\*/g, "×").replace(/-/g, "−").replace(/\0/g, "**");
-const told = text => `<bdi>${escaped(pretty(text))}</bdi>`;  // labels may be right-to-left
-const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
-const thousands = n => (+n).toLocaleString("en");
-const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
-// A term is a pair of a text and its binding strength, as computed by infix.py.
-const UNARY = 4, ATOM = 6;
-const termOf = card => [card.name, card.binds ?? ATOM];
-const within = (strength, [text, own]) => own < strength ? `(${text})` : text;
-const inside = term => pretty(within(ATOM, term));
-const partial = (a, b) => `<span class="over"><span>d${escaped(inside(a))}</span><span>d${escaped(inside(b))}</span></span>`;
-const token = (kind, html) => `<span class="token ${kind}">${html}</span>`;
-const fill = (template, names) => template.replace(/\{(\w+)\}/g, (whole, key) => {
-  const term = names[key] ?? [whole, ATOM];
-  return template === whole ? term[0] : within(ATOM, term);
-});
-
 // ---- the story: what a message replaces
-let story, root, rootName, scenes, scene, trail = [], step = 0, chosen = null, found = null, timer = 0, speed = 1, turn = 0, frame = {}, byKeys = false;
-function load(told) {
+import {host} from "../page.js";
+import {thickness, WIDTHS, written} from "../numbers.js";
+import {$, calm, isName, number, pretty, short, thousands} from "./words.js";
+import {fade, pillBox, pointNowhere, productOf, showFactor, showPill, spread, survey} from "./labels.js";
+import {tell} from "./explain.js";
+import {
+    cardOfCell, carry, drawSlope, engine, hasSlope, leafOf, measure, moved, refresh, refusal, say, showHistory,
+    showSlopes, startEngine, TALL, typeAt, valueOf, WIDE
+} from "./edit.js";
+import {calmDown, sway} from "./shake.js";
+import {ask, asking, pendingAt} from "./ask.js";
+import {laid, layOut} from "./wrap.js";
+import {
+    apply, byKeys, fit, follow, keysOn, open, openPanel, phone, reserve, resting, space, stand, view
+} from "./view.js";
+
+export let story, root, rootName, scenes, scene, trail = [], step = 0, chosen = null, found = null, timer = 0, speed = 1, turn = 0, frame = {};
+export const setStep = k => { step = k; }, setFound = card => { found = card; }, setFrame = made => { frame = made; }, unchoose = () => { chosen = null; };  // for other modules, which may only read
+export function load(told) {
   story = told;
   frame = story.frame ?? frame;
   $("title").textContent = document.title = story.title;
   root = story.root;
   rootName = root[0];
   scenes = story.scenes;
-  engine = null;
-  startEngine();
+  startEngine(true);
   scenes.forEach(prepare);
 }
 function prepare(scene, index) {  // derived data, computed once
@@ -74,14 +65,14 @@ function prepare(scene, index) {  // derived data, computed once
     scene.cards[i].far ??= Math.max(0, ...scene.cards[i].gifts.map(wire => (wire.head.far ?? 0) + 1));
   }
 }
-function addGradientFromOutside(card) {  // what comes from outside of this scene
+export function addGradientFromOutside(card) {  // what comes from outside of this scene
   const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
   if (!card.gifts.length || !card.elsewhere) card.rest = +card.grad;
   else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);  // else it is unknown
 }
 // What two stories have in common if a step of one is a step of the other.
 const shape = () => JSON.stringify(scenes.map(at => [at.cards.map(card => [card.kind, card.op]), at.wires.map(wire => wire.ends), at.backward]));
-function replaceStory(told) {  // another story in the same page: where the shape is the same, step and scene stay
+export function replaceStory(told) {  // another story in the same page: where the shape is the same, step and scene stay
   if (!told?.root || !told.scenes?.length) return console.error(`found a ${typeof told} as the story: a page sends the object that player(value).story() returns, and what is shown stays`);
   $("title").textContent = document.title = told.title;
   const before = shape(), at = scene.index, path = trail.map(at => at.index), seen = chosen?.i ?? -1;
@@ -91,7 +82,7 @@ function replaceStory(told) {  // another story in the same page: where the shap
 }
 
 // ---- the state: a pure function of a scene and a step
-function stateAt(scene, step) {
+export function stateAt(scene, step) {
   const known = new Set(scene.cards.filter(card => !card.computes).map(card => card.i));
   const done = new Set(), grads = new Map(), at = scene.steps.findIndex(s => s.kind === "seed");
   for (const {kind, card} of scene.steps.slice(0, step + 1)) {
@@ -115,23 +106,23 @@ function stateAt(scene, step) {
 }
 
 // ---- drawing
-const NS = "http://www.w3.org/2000/svg";
-function el(tag, attributes = {}, parent = null, text = null) {
+export const NS = "http://www.w3.org/2000/svg";
+export function el(tag, attributes = {}, parent = null, text = null) {
   const element = document.createElementNS(NS, tag);
   for (const key in attributes) element.setAttribute(key, attributes[key]);
   if (text !== null) element.textContent = text;
   parent?.append(element);
   return element;
 }
-const MARGIN = 16, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
+export const MARGIN = 16, CELL = 5, FOLDED = ["module", "repeat", "stretch"];
 
-function draw() {
+export function draw() {
   const parts = ["wires", "pulses", "cards", "pills", "hint"].map(name => el("g", {id: name}));
   $("graph").replaceChildren(...parts);
   $("graph").classList.toggle("tight", !!scene.small);
   for (const wire of scene.wires) drawWire(wire, parts[0], parts[3]);
   for (const card of scene.cards) drawCard(card, parts[2]);
-  pointed = null;
+  pointNowhere();
   if (moved()) refresh();
   survey();
 }
@@ -210,7 +201,7 @@ function drawUses(card, group, x, y) {  // a dot for each use, filled when it ha
   if (card.here < 2 || card.here > 5 || card.slots.grad === undefined || card.out.some(wire => wire.count)) return;
   for (let k = 0; k < card.here; k++) card.dots.push(el("circle", {class: "use", cx: x + 9 * k, cy: y, r: 3.2}, group));
 }
-function heatMap(heat, parent, x, y, wide, tall) {
+export function heatMap(heat, parent, x, y, wide, tall) {
   const map = Object.assign(el("g", {}, parent), {said: []});
   el("title", {}, map);
   for (let k = 0; k < heat.cells.length; k++) {
@@ -219,8 +210,8 @@ function heatMap(heat, parent, x, y, wide, tall) {
   paint(heat, map);
   return map;
 }
-const tip = ({name, shape, range, zeros}) => pretty(`${name}${shape ? ` ${shape}` : ""}${range ? `: ${range}` : ""}${zeros ? `, ${zeros}` : ""}`);
-function paint(heat, map) {
+export const tip = ({name, shape, range, zeros}) => pretty(`${name}${shape ? ` ${shape}` : ""}${range ? `: ${range}` : ""}${zeros ? `, ${zeros}` : ""}`);
+export function paint(heat, map) {
   map.firstChild.textContent = tip(heat);
   map.said.forEach((text, k) => { text.textContent = pretty([heat.range, heat.zeros][k] ?? ""); });
   [...heat.cells].forEach((letter, k) => {
@@ -232,7 +223,7 @@ function paint(heat, map) {
 
 // ---- paths: from a node to where its scene ends
 const sends = wire => wire.tail.gifts.includes(wire);
-function reach(card) {  // the lines and the cards on these paths
+export function reach(card) {  // the lines and the cards on these paths
   const onPath = new Set(), seen = new Set([card]), waiting = [card];
   while (waiting.length) {
     for (const wire of waiting.pop().out.filter(sends)) {
@@ -242,7 +233,7 @@ function reach(card) {  // the lines and the cards on these paths
   }
   return {onPath, seen};
 }
-function pathsFrom(card) {
+export function pathsFrom(card) {
   const {onPath, seen} = reach(card);
   const hooked = [...seen].filter(at => at.hooked), exact = !hooked.length && [...onPath].every(wire => wire.local !== undefined);
   const listed = [], stack = [[card, []]];
@@ -255,7 +246,7 @@ function pathsFrom(card) {
 }
 
 // ---- showing a step
-function show(moving = false) {
+export function show(moving = false) {
   if ($("panels").classList.contains("rest") !== resting()) { $("panels").classList.toggle("rest"); fit(); }
   measure();
   const now = scene.steps[step], state = stateAt(scene, step), current = scene.cards[now.card];
@@ -311,8 +302,8 @@ function fillSlot(card, kind, known, x, look) {
   else slot.removeAttribute("textLength");
   slot.setAttribute("class", `number end ${look} ${known ? hue(x) : ""}`.trim().replace(/ +/g, " "));
 }
-const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd";  // hue is the sign
-function flowOf({part, flow}) {  // what a line carries back: its look, and the widths of its strands, as `flowing` in svg.py says it
+export const hue = x => +x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd";  // hue is the sign
+export function flowOf({part, flow}) {  // what a line carries back: its look, and the widths of its strands, as `flowing` in svg.py says it
   const [over, under = 0] = part === true || part === undefined ? flow ?? [] : [+part], most = Math.max(over, under), main = Number.isNaN(over) || Math.abs(over) >= under ? over : -under;
   if (over === undefined) return null;
   if (!(main !== 0)) return {look: "dead", widths: []};
@@ -343,7 +334,7 @@ function showWire(wire, now, state, paths, pending) {
   else if (wire.local === undefined) showPill(wire, kind, [typeof wire.part === "number" ? `+= ${short(wire.part)}` : "+="]);
   else showPill(wire, kind, scene.looks ? productOf(wire).flatMap(line => line.split(/ (?=×)/)) : productOf(wire));
 }
-function slopeOf({head, tail, local, folded}) {  // the local derivative; that of a folded box by name, where there is room
+export function slopeOf({head, tail, local, folded}) {  // the local derivative; that of a folded box by name, where there is room
   const named = `d${head.name}/d${tail.name} = ${short(local)}`;
   return folded && isName(head.name) && isName(tail.name) && named.length < 14 ? named : local === undefined ? "" : `× ${short(local)}`;
 }
@@ -352,7 +343,7 @@ function endPulse() {
   $("pulses").replaceChildren();
   $("app").classList.remove("arriving");
 }
-function arrive() {  // a page opens: its gradients come in once, from the result to the leaves
+export function arrive() {  // a page opens: its gradients come in once, from the result to the leaves
   if (calm.matches || story.missing || scene.crowded) return;
   const beat = Math.min(260, 2000 / Math.max(1, ...scene.cards.map(card => card.far))), mine = ++turn;
   const late = (element, far) => element.style.setProperty("--late", `${Math.round(200 + beat * far)}ms`);
@@ -414,13 +405,13 @@ function drawTrack() {
 }
 
 // ---- navigation
-function go(to, moving = false) {
-  shaken = swing = null;
-  opened = false;
+export function go(to, moving = false) {
+  calmDown();
+  openPanel(false);
   step = Math.max(0, Math.min(scene.steps.length - 1, to));
   show(moving);
 }
-function choose(card, cell) {
+export function choose(card, cell) {
   const [at, inner] = cell ? cardOfCell(card, cell) : [];
   if (inner) {  // the number of the cell, where another scene has a card for it
     enter(at.index, "same", pathTo(at));
@@ -428,12 +419,12 @@ function choose(card, cell) {
   }
   if (card.opens !== undefined) { enter(card.opens, "same"); return; }
   chosen = chosen === card ? null : card;
-  shaken = swing = null;
+  calmDown();
   show();
   if (chosen) follow(chosen);  // a large grid leaves the graph less room
   say(refusal(card));
 }
-function enter(index, at, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
+export function enter(index, at, path = null, seen = undefined) {  // another scene; `path` has the scenes that lead to it
   stop();
   const before = scene, stays = seen !== undefined, known = trail.indexOf(scenes[index]);
   scene = scenes[index];
@@ -447,7 +438,7 @@ function enter(index, at, path = null, seen = undefined) {  // another scene; `p
   showWhere();
   go(at === "same" ? phase(before) : at);
 }
-function begin(at = Infinity) {  // operations, of a small graph; else the view of most cards that is seen whole, or of fewest
+export function begin(at = Infinity) {  // operations, of a small graph; else the view of most cards that is seen whole, or of fewest
   const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
   const view = scenes[0].tab === "operations" ? scenes[0] : views.find(at => laid(at, ...space())[1]) ?? views.at(-1) ?? scenes[0];
   if (view !== scene) enter(view.index, at, [view]);
@@ -475,30 +466,30 @@ function showWhere() {
   }));
 }
 let remembered = "";
-function remember() {  // notebooks reload frames on scrolling: the position is stored on the frame's element
+export function remember() {  // notebooks reload frames on scrolling: the position is stored on the frame's element
   const place = `${scene.index ? `scene=${scene.index}&` : ""}step=${step}${asking ? "&ask=1" : ""}`;
   if (place === remembered) return;
   remembered = place;
   if (host) { host.dataset.place = place; return; }
   try { history.replaceState(null, "", `#${place}`); } catch { /* a page without a URL cannot store it */ }
 }
-function recall(text) {
+export function recall(text) {
   const read = name => { const found = text.match(new RegExp(`\\b${name}=(\\d+)`)); return found ? +found[1] : null; };
   const index = Math.min(read("scene") ?? 0, scenes.length - 1);
   if (asking !== (read("ask") === 1)) ask(!asking);
   enter(index, read("step") ?? Infinity, pathTo(scenes[index]));
 }
-function pathTo(at) {  // the scenes that lead to it, and it
+export function pathTo(at) {  // the scenes that lead to it, and it
   return at ? [...pathTo(scenes[at.parent]), at] : [];
 }
-function stop() {
+export function stop() {
   clearTimeout(timer);
   timer = 0;
   $("play").classList.remove("on");
   $("play").setAttribute("aria-label", "Play");
 }
-const atEnd = () => step === scene.steps.length - 1;
-function play() {
+export const atEnd = () => step === scene.steps.length - 1;
+export function play() {
   if (timer) { stop(); return; }
   if (atEnd()) go(0);
   chosen = null;
@@ -511,7 +502,7 @@ function play() {
   };
   timer = setTimeout(beat, 350 / speed);
 }
-function by(count) {
+export function by(count) {
   stop();
   if (count > 0) chosen = null;
   if (count === 1 && atEnd()) go(0);  // forward from the last step begins again, as Play does

@@ -88,8 +88,7 @@ class Player(Page):
         return self.data
 
 
-PARTS = ("tools", "player", "labels", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
-SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
+SCRIPT = "playing/view.js"  # the module that begins a page, and imports the rest
 SHEET = "palette.css playing/player.css"
 
 
@@ -146,7 +145,7 @@ def player(
         data = plain(story) | _without_defaults(letters=letters)
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        page = _page(story.title, data, script(*SCRIPTS, sheet=SHEET), _table(graph))
+        page = _page(story.title, data, script(SCRIPT, SHEET), _table(graph))
         return Player(page, svg.write(graph), alt_text(graph), data, story.scenes[0])
 
 
@@ -175,7 +174,7 @@ def _table(graph: Picture) -> str:
 
 def template() -> str:
     """A player's page whose story is `null`: another page puts one in its place, and frames it."""
-    return _page("player", None, source(*SCRIPTS, sheet=SHEET))
+    return _page("player", None, source(SCRIPT, SHEET))
 
 
 # ------------------------------------------------------------------------------------------------ to plain data

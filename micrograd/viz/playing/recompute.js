@@ -11,10 +11,10 @@ const CALLS = {
   rint: a => { const r = Math.round(a); return r - a === .5 && r % 2 ? r - 1 : r; },
   logaddexp: (a, b) => a === b ? a + Math.LN2 : Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b))),
 };
-const array = (data, shape) => Object.assign(Float64Array.from(data, leaf), {shape});
+export const array = (data, shape) => Object.assign(Float64Array.from(data, leaf), {shape});
 const zeros = shape => Object.assign(new Float64Array(count(shape)), {shape});
-const isArray = x => x instanceof Float64Array;
-const count = shape => shape.reduce((a, b) => a * b, 1);
+export const isArray = x => x instanceof Float64Array;
+export const count = shape => shape.reduce((a, b) => a * b, 1);
 function each(f, given) {  // a function of numbers on arrays that are broadcast
   const shapes = given.filter(isArray).map(x => x.shape), rank = Math.max(...shapes.map(s => s.length));
   const shape = Array.from({length: rank}, (_, k) => shapes.map(s => s.at(k - rank) ?? 1).find(n => n !== 1) ?? 1), out = zeros(shape);
@@ -55,7 +55,7 @@ function matmul(a, b) {
   }
   return out;
 }
-function Program({codes, functions, nodes, constants}) {
+export function Program({codes, functions, nodes, constants}, missing) {
   const known = {"@": matmul}, fixed = new Set(constants), last = nodes.length - 1;
   const call = name => known[name] ??= functions[name] ? (made => (...xs) => made(0, 0, xs))(build(functions[name]))
     : (f => f.length === 2 ? lift2(f) : lift(f))(CALLS[name] ?? Math[name.replace(/^arc/, "a")]);
@@ -99,7 +99,7 @@ function Program({codes, functions, nodes, constants}) {
       made.forward();
       made.tests = [];
       grads.length = 0;
-      if (!story.missing) grads[last] = isArray(data[last]) ? array(data[last].map(() => 1), data[last].shape) : 1;
+      if (!missing) grads[last] = isArray(data[last]) ? array(data[last].map(() => 1), data[last].shape) : 1;
       for (let i = last; i >= 0; i--) {
         if (given[i] !== undefined || grads[i] === undefined) continue;
         nodes[i].slice(1).forEach((j, k) => {
@@ -159,5 +159,5 @@ function Program({codes, functions, nodes, constants}) {
   };
   return made;
 }
-const power = x => Number.isFinite(x) && x ? 10 ** Math.floor(Math.log10(Math.abs(x))) : 1;  // of ten, at most |x|
+export const power = x => Number.isFinite(x) && x ? 10 ** Math.floor(Math.log10(Math.abs(x))) : 1;  // of ten, at most |x|
 function leaf(x) { return x.array ? array(...x.array) : typeof x === "number" ? x : {nan: NaN, inf: Infinity, "-inf": -Infinity, "minus zero": -0}[x]; }

@@ -1,18 +1,27 @@
 // ---- shake a leaf: each card downstream sways by its own derivative, and each line says the ratio of two swings
-let shaken = null, swing = null;
-function shake(card) {
+import {thickness} from "../numbers.js";
+import {number, partial, short, termOf, token, told} from "./words.js";
+import {el, hue, root, rootName, scene, setStep, show, stop} from "./player.js";
+import {engine, leafOf, refusal, say} from "./edit.js";
+import {pendingAt} from "./ask.js";
+
+export let shaken = null, swing = null;
+export function calmDown() {
+  shaken = swing = null;
+}
+export function shake(card) {
   const leaf = card && typeof leafOf(card) === "number" && engine.data.every(x => typeof x === "number");
   if (card && !leaf) return say(refusal(card) || `${card.name} cannot be shaken: only a leaf that is one number, in a graph of numbers, can.`);
   if (card && scene.steps.some((_, k) => pendingAt(k).length)) return say("A shake shows the gradients that are asked: guess them first, or turn “Guess first” off.");
   stop();
   shaken = card === shaken ? null : card;
   swing = shaken && engine.swings(card.node);
-  step = shaken ? scene.steps.length - 1 : step;
+  if (shaken) setStep(scene.steps.length - 1);
   show();
 }
 const swings = wire => swing?.[wire.tail.node] && wire.local !== undefined ? swing[wire.tail.node] * wire.local : 0;
 const swaying = () => scene.cards.filter(card => swing?.[card.node]);
-function sway() {
+export function sway() {
   document.querySelectorAll(".swing").forEach(shown => shown.remove());
   for (const card of scene.cards) {
     const own = swing?.[card.node], parts = [...card.into.map(swings).filter(part => part), own], [,, width, height] = card.box;
@@ -28,7 +37,7 @@ function sway() {
   }
   for (const wire of scene.wires) if (swings(wire)) wire.label.classList.add("ratio");
 }
-function tellShake() {
+export function tellShake() {
   const rows = swaying().filter(card => card !== shaken).map(card => {
     const terms = card.into.filter(swings).map(wire => `${short(swing[wire.tail.node])} × ${short(wire.local)}`);
     return `<div><span>${told(card.name)}</span><span>${terms.join(" + ")}</span><span>= ${token("product", number(swing[card.node]))}</span></div>`;

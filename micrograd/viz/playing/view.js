@@ -1,27 +1,43 @@
 // ---- the part of the scene that is seen: `view.x`, `view.y` and `view.scale`, in units of the scene
-const view = {x: 0, y: 0, scale: 1, free: false};  // free: somebody zoomed or moved it
-const LETTERS = [12, 11];  // pixels of the smallest type, as it is and where all is then seen
-const readable = (small, letters = scene.letters ?? LETTERS[0]) => (frame.present ? 18 : letters) / (small ? 13 : 12);  // a scale; where all cards are tight, type is larger
+import "./tools.js";
+import {host, themeAround} from "../page.js";
+import {$, number} from "./words.js";
+import {
+    arrive, atEnd, begin, by, choose, chosen, draw, el, enter, found, frame, load, MARGIN, NS, pathsFrom, pathTo,
+    play, recall, replaceStory, scene, scenes, setFound, setFrame, show, stateAt, step, story, trail, unchoose
+} from "./player.js";
+import {explanationsFor, ranTo, tellPaths, wrap} from "./explain.js";
+import {isArray} from "./recompute.js";
+import {engine, grab, held, leafOf, nudgeBy, readCell, restart, say, setMeasuring, type, valueOf} from "./edit.js";
+import {shake, shaken} from "./shake.js";
+import {attention} from "./grid.js";
+import {asking, quiz} from "./ask.js";
+import {layOut} from "./wrap.js";
+
+export const view = {x: 0, y: 0, scale: 1, free: false};  // free: somebody zoomed or moved it
+export const LETTERS = [12, 11];  // pixels of the smallest type, as it is and where all is then seen
+export const readable = (small, letters = scene.letters ?? LETTERS[0]) => (frame.present ? 18 : letters) / (small ? 13 : 12);  // a scale; where all cards are tight, type is larger
 const framed = () => parent !== window;
-const phone = () => innerWidth <= 760;
+export const phone = () => innerWidth <= 760;
 const room = () => [$("scroll").clientWidth || 600, $("scroll").clientHeight || 300];
 const whole = () => [scene.size[0] + 2 * MARGIN, scene.size[1] + 2 * MARGIN];
-function open() {  // a scene begins: all of it or, if that could not be read, its end, where the result is
+export function open() {  // a scene begins: all of it or, if that could not be read, its end, where the result is
   view.free = false;
   fit();
 }
 const LEGEND = 24, LEAST = 100, LINE = 48;  // of the panel's height, where a graph needs the rest of the window; at rest
 let opened = false;  // somebody wants to read all that the last step says
+export const openPanel = on => { opened = on; };
 // In a window the panel is one line while nothing is asked of it: then the graph has the rest.
-const resting = () => atEnd() && !chosen && !shaken && !opened && !framed() && !phone() && !frame.present && !story.missing && !attention();
+export const resting = () => atEnd() && !chosen && !shaken && !opened && !framed() && !phone() && !frame.present && !story.missing && !attention();
 const TALLEST = 860;  // of a graph in a frame: that of the README in a column of 780 px
-function space() {  // what a scene may measure, in pixels
+export function space() {  // what a scene may measure, in pixels
   const around = $("app").offsetHeight - $("stage").offsetHeight, free = !frame.present;
   const tall = free && framed() ? (frame.height ? Math.max(120, frame.height - around + $("panels").offsetHeight - LEAST) : TALLEST) - LEGEND
     : free && phone() ? .6 * innerHeight - LEGEND : room()[1] + Math.max(0, $("panels").offsetHeight - (frame.present || frame.panels === 0 ? LEAST : LINE));
   return [room()[0], tall];
 }
-function fit() {
+export function fit() {
   const before = scene.size, panels = $("panels");
   $("stage").style.height = $("scroll").style.bottom = "";
   const fits = layOut(scene, ...space());
@@ -40,7 +56,7 @@ function fit() {
   if (strip) $("scroll").style.bottom = `${strip}px`;
   stand(most);
 }
-function stand(most = frame.present ? 4 : 1.6) {  // at the first step one sees the leaves, at the last all that fits
+export function stand(most = frame.present ? 4 : 1.6) {  // at the first step one sees the leaves, at the last all that fits
   if (view.free) return apply();
   const [width, height] = whole(), [wide, tall] = room();
   view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), readable(scene.small)), most);
@@ -50,7 +66,7 @@ function stand(most = frame.present ? 4 : 1.6) {  // at the first step one sees 
   view.y = ends.reduce((sum, {box}) => sum + box[1] + box[3] / 2, 0) / ends.length - tall / view.scale / 2;
   apply();
 }
-function apply() {
+export function apply() {
   const [wide, tall] = room(), [width, height] = whole(), [w, h] = [wide / view.scale, tall / view.scale];
   const clamped = (at, size, all) => size >= all ? (all - size) / 2 - MARGIN : Math.min(Math.max(at, -MARGIN), all - MARGIN - size);
   view.x = clamped(view.x, w, width);
@@ -74,7 +90,7 @@ function pan(dx, dy) {
   view.free = true;
   apply();
 }
-function follow(...cards) {  // move the view if these cards are not in it: as many of them as fit, the first in any case
+export function follow(...cards) {  // move the view if these cards are not in it: as many of them as fit, the first in any case
   const [w, h] = room().map(x => x / view.scale), edge = 20;
   const around = cards => {
     const all = cards.map(({box: [x, y, width, height], badge = 0}) => [x - badge / 2, y, x + width, y + height]);
@@ -123,7 +139,8 @@ scroller.addEventListener("wheel", event => {
   zoom(Math.exp(-event.deltaY * (event.ctrlKey ? .01 : .0015)), ...inGraph(event));
 }, {passive: false});
 const fingers = new Map();
-let dragged = false;
+export let dragged = false, byKeys = false;
+export const beginDrag = () => { dragged = true; };
 scroller.addEventListener("pointerdown", event => {
   byKeys = false;
   dragged = false;
@@ -173,7 +190,7 @@ function all() {  // all of it, however small
 }
 
 // ---- keys
-function keysOn(card, event) {  // a card has the focus
+export function keysOn(card, event) {  // a card has the focus
   const {key} = event, leaf = leafOf(card) !== undefined;
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
@@ -203,7 +220,7 @@ addEventListener("keydown", event => {
     ArrowRight: () => by(1), ArrowLeft: () => by(-1), Home: () => by(-Infinity), End: () => by(Infinity),
     " ": button && button.id !== "play" ? null : play, "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(.8), 0: all,
     "/": () => { $("more").open = true; $("find").focus(); }, p: () => present(!frame.present),
-    Escape: () => { if ($("more").open) { $("more").open = false; $("more").firstElementChild.focus(); } else if (shaken) shake(shaken); else if (chosen) { chosen = null; show(); } else if (trail.length > 1) enter(trail.at(-2).index, "same"); else if (frame.present) present(false); },
+    Escape: () => { if ($("more").open) { $("more").open = false; $("more").firstElementChild.focus(); } else if (shaken) shake(shaken); else if (chosen) { unchoose(); show(); } else if (trail.length > 1) enter(trail.at(-2).index, "same"); else if (frame.present) present(false); },
   };
   const act = acts[event.key];
   if (!act) return;
@@ -219,11 +236,11 @@ function seek(forth = 1) {
   const hits = text ? scenes.flatMap(at => at.cards.filter(card => !card.outside && card.name.toLowerCase().includes(text)).map(card => [at, card])) : [];
   if (text !== sought) turnOfFound = Math.max(0, hits.findIndex(([at]) => at === scene)) - forth;
   sought = text;
-  if (!hits.length) { found = null; show(); $("hits").textContent = text ? "none" : ""; return; }
+  if (!hits.length) { setFound(null); show(); $("hits").textContent = text ? "none" : ""; return; }
   turnOfFound = (turnOfFound + forth + hits.length) % hits.length;
   const [at, card] = hits[turnOfFound];
   if (at !== scene) enter(at.index, "same", pathTo(at));
-  found = card;
+  setFound(card);
   show();
   follow(card);
   $("hits").textContent = `${turnOfFound + 1} of ${hits.length}`;
@@ -277,7 +294,7 @@ function theme() {
   document.documentElement.dataset.theme = themeAround() || (dark ? "dark" : "light");
 }
 function present(on) {
-  frame = {...frame, present: on};
+  setFrame({...frame, present: on});
   dress();
   reserve();
   open();
@@ -287,12 +304,12 @@ function dress() {
   $("app").className = [frame.present ? "present" : "", framed() ? "framed" : "", frame.panels === 0 ? "bare" : ""].filter(Boolean).join(" ");
 }
 let reserved = "", talk = 0;
-function reserve() {  // for the most that the panels say at any step, so that nothing jumps
+export function reserve() {  // for the most that the panels say at any step, so that nothing jumps
   const panels = $("panels"), key = `${scene.index} ${panels.offsetWidth} ${innerHeight} ${story.title}`;
   if (key === reserved || !panels.offsetWidth) return;
   reserved = key;
   const every = Math.ceil(scene.steps.length / 30), copies = [];
-  measuring = true;
+  setMeasuring(true);
   for (let k = scene.steps.length - 1; k >= 0; k -= every) {
     const copy = panels.cloneNode(true), state = stateAt(scene, k), [, why, ran] = explanationsFor(k, scene.cards[scene.steps[k].card], state);
     copy.className = "";
@@ -301,7 +318,7 @@ function reserve() {  // for the most that the panels say at any step, so that n
     copy.children[1].innerHTML = chosen ? ranTo(chosen, state) : ran;
     copies.push(copy);
   }
-  measuring = false;
+  setMeasuring(false);
   panels.after(...copies);  // measured together: each alone would lay out the page again
   wrap(copies);
   talk = Math.max(...copies.map(copy => copy.offsetHeight));

@@ -1,7 +1,13 @@
 // ---- a graph that is wider than the window is broken into rows, like text, between two columns of cards; where that is
 // too much for the window, its cards are tight: they lose digits and words before they lose size
+import {short} from "./words.js";
+import {MARGIN, story} from "./player.js";
+import {factor, labelWidth} from "./labels.js";
+import {hasSlope} from "./edit.js";
+import {LETTERS, readable} from "./view.js";
+
 const LANE = 8, BREAK = 14;  // between two lines, and around them, on their way from the end of a row to the next
-function laid(at, wide, tall) {  // the first that fits, of one row and rows: with less room, then of tight cards; whether it does
+export function laid(at, wide, tall) {  // the first that fits, of one row and rows: with less room, then of tight cards; whether it does
   const strip = at.strip ??= {
     size: at.size,
     boxes: at.cards.map(({box}) => box),
@@ -80,7 +86,7 @@ function tightLook(card, curve) {  // of a card of numbers: its name beside its 
   const instead = !curve && dots >= 36 && hasSlope(card);  // of the dots of its uses, once all have sent their parts
   return {width, name, instead, pieces: [...has("bar") ? [["bar", 0, 7]] : [], ...curve || instead ? [["slope", instead ? left : 9, 0, instead ? dots - 6 : curve - 6]] : [], ...said ? [["title", left, -1, said]] : [], ["data", -10, -1, ""], ["grad", -10, 1, ""], ["uses", left + 4, 1]]};
 }
-function layOut(at, ...space) {  // the scene is then to be drawn; true if all of it fits
+export function layOut(at, ...space) {  // the scene is then to be drawn; true if all of it fits
   const [best, fits] = laid(at, ...space);
   at.size = best.size;
   at.looks = best.looks;

@@ -1,7 +1,9 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
 // `given` is what open_player.py made; without it, `closed` is why.
 // `picks` is called when a point was chosen; where it is true, nothing opens. `opened` hears whether a point is open.
-function Inside(given, closed, picks = () => false, opened = () => {}) {
+import {host, themeAround} from "../page.js";
+
+export function Inside(given, closed, picks = () => false, opened = () => {}) {
   const one = selector => document.querySelector(selector), panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
   let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;

@@ -1,4 +1,8 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
+import {Inside} from "./inside.js";
+import {host} from "../page.js";
+import {thickness, written} from "../numbers.js";
+
 const film = JSON.parse(document.getElementById("film").textContent);
 const last = film.frames.length - 1;
 const root = document.documentElement;
