@@ -36,7 +36,7 @@ function place(wire) {  // the label of a line, or a longer one
   if (text && !(width <= wire.spot?.[2])) wire.spot = spotBeside(wire, width);
   return text;
 }
-function costOf([x, y, width, height], wire) {  // of a label there
+function costOf(/** @type {number[]} */ [x, y, width, height], wire) {  // of a label there
   let cost = x < -8 || y < -8 || x + width > scene.size[0] + 8 || y + height > scene.size[1] + 8 ? 200 : 0;
   for (const other of scene.wires) if (other !== wire && other.spot && covers([x, y, width, height], other.spot)) cost += FULL.label;
   for (const {box: [left, top, wide, tall], badge = 0} of scene.cards) {

@@ -310,7 +310,7 @@ export function flowOf({part, flow}) {  // what a line carries back: its look, a
   if (Math.min(over, under) > WIDTHS.seen * most) return {look: "mixed", widths: [over, under].map(thickness)};
   return {look: hue(main), widths: [thickness(main)]};
 }
-function drawStrands({line, other, route}, [width = 0, second = 0]) {  // side by side; keep in sync with `_aside` in svg.py
+function drawStrands({line, other, route}, /** @type {number[]} */ [width = 0, second = 0]) {  // side by side; keep in sync with `_aside` in svg.py
   const steep = Math.sign(route.at(-1)[1] - route[0][1]);
   [[line, width, second], [other, second, -width]].forEach(([strand, own, beside]) => {
     strand.style.strokeWidth = own ? `${own.toFixed(1)}px` : "";

@@ -7,7 +7,7 @@ const CALLS = {
   neg: a => -a, maximum: Math.max, minimum: Math.min, exp2: a => 2 ** a, power: (a, b) => a === 1 ? 1 : a ** b,
   where: (c, a, b) => c ? a : b, gate: (a, b) => b <= 0 ? 0 : a,
   clip: (a, low, high) => Math.min(Math.max(a, low ?? -Infinity), high ?? Infinity),
-  remainder: (a, b) => a % b + (across(a, b) ? b : 0), floor_divide: (a, b) => b ? Math.round((a - a % b) / b) - across(a, b) : a / b,
+  remainder: (a, b) => a % b + (across(a, b) ? b : 0), floor_divide: (a, b) => b ? Math.round((a - a % b) / b) - +across(a, b) : a / b,
   rint: a => { const r = Math.round(a); return r - a === .5 && r % 2 ? r - 1 : r; },
   logaddexp: (a, b) => a === b ? a + Math.LN2 : Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b))),
 };

@@ -116,7 +116,7 @@ function drawMap(w, h, needed) {
   map.setAttribute("viewBox", `${-MARGIN} ${-MARGIN} ${width} ${height}`);
   const [wide, tall] = mapSize(), [across, down] = [room()[0] - wide - 8, room()[1] - tall - 8];
   const shared = (a, long, b, other) => Math.max(0, Math.min(a + long, b + other) - Math.max(a, b));
-  const covers = ([left, top]) => scene.cards.reduce((sum, {box: [x, y, width, height]}) =>
+  const covers = (/** @type {number[]} */ [left, top]) => scene.cards.reduce((sum, {box: [x, y, width, height]}) =>
     sum + shared(view.x + left / view.scale, wide / view.scale, x, width) * shared(view.y + top / view.scale, tall / view.scale, y, height), 0);
   const corners = [[across, down], [8, down], [across, 8], [8, 8]].sort((a, b) => covers(a) - covers(b));
   const [left, top] = view.strip ? [8, room()[1] + 8] : corners[0];
@@ -162,7 +162,7 @@ addEventListener("pointermove", event => {
   const apart = at => Math.hypot(at[0] - others[0][0], at[1] - others[0][1]), box = scroller.getBoundingClientRect();
   zoom(apart(to) / Math.max(apart(from), 1), (to[0] + others[0][0]) / 2 - box.left, (to[1] + others[0][1]) / 2 - box.top);
 });
-addEventListener("pointerdown", event => { if (!$("more").contains(event.target)) $("more").open = false; });
+addEventListener("pointerdown", event => { if (!$("more").contains(/** @type {any} */ (event.target))) $("more").open = false; });
 for (const name of ["pointerup", "pointercancel"]) addEventListener(name, event => fingers.delete(event.pointerId));
 scroller.addEventListener("click", event => { if (dragged) event.stopPropagation(); }, true);  // a drag chooses nothing
 $("map").addEventListener("pointerdown", event => {

@@ -15,7 +15,7 @@ export const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}
 // A term is a pair of a text and its binding strength, as computed by infix.py.
 export const UNARY = 4, ATOM = 6;
 export const termOf = card => [card.name, card.binds ?? ATOM];
-export const within = (strength, [text, own]) => own < strength ? `(${text})` : text;
+export const within = (strength, /** @type {any[]} */ [text, own]) => own < strength ? `(${text})` : text;
 const inside = term => pretty(within(ATOM, term));
 export const partial = (a, b) => `<span class="over"><span>d${escaped(inside(a))}</span><span>d${escaped(inside(b))}</span></span>`;
 export const token = (kind, html) => `<span class="token ${kind}">${html}</span>`;

@@ -21,7 +21,7 @@ export function laid(at, wide, tall) {  // the first that fits, of one row and r
   const ways = [[kept(strip)], [near, least], [curved], [() => rows(near())], [() => rows(curved())], [tight], [() => rows(tight())], [() => rows(near()), least], [curved, least], [tight, least], [() => rows(curved()), least], [() => rows(tight()), least]];
   let best = null;
   for (const [way, letters = LETTERS[0]] of ways) {
-    const made = way(), found = {...typeof made === "function" ? made(letters) : made, letters};
+    const made = /** @type {any} */ (way)(), found = {...typeof made === "function" ? made(letters) : made, letters};
     if (over(found) <= 1) return [found, true];
     if (!best || over(found) < over(best)) best = found;
   }
@@ -30,7 +30,9 @@ export function laid(at, wide, tall) {  // the first that fits, of one row and r
 const NEAR = 96, GAP = 50, LOW = .57;  // the least between two columns, and the height of a tight card as a part of a whole one
 function tightened(strip, {cards, wires}, lookOf) {  // the same columns, closer; by their looks cards are narrow, low if all may be
   const looks = lookOf && cards.map(lookOf), small = looks?.every(look => look), low = small ? LOW : 1;
-  const of = columnsOf(strip), columns = of.map(() => ({start: Infinity, end: -Infinity, width: 0}));
+  const of = columnsOf(strip);
+  /** @type {{start: number, end: number, width: number, left?: number, pill?: number, labels?: number[]}[]} */
+  const columns = of.map(() => ({start: Infinity, end: -Infinity, width: 0}));
   const home = strip.boxes.map(([x,, width]) => columns[columnAt(of, x + width / 2)]);
   const sizes = strip.boxes.map(([,, width, height], i) => [looks?.[i]?.width ?? width, height * low]);
   const half = i => (cards[i].badge ?? 0) / 2;

@@ -3,7 +3,7 @@
 // `picks` is called when a point was chosen; where it is true, nothing opens. `opened` hears whether a point is open.
 import {host, themeAround} from "../page.js";
 
-export function Inside(given, closed, picks = () => false, opened = () => {}) {
+export function Inside(given, closed, picks = () => false, opened = (/** @type {boolean} */ _open) => {}) {
   const one = selector => document.querySelector(selector), panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
   let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;
@@ -105,7 +105,7 @@ export function Inside(given, closed, picks = () => false, opened = () => {}) {
       if (to) { event.preventDefault(); to.focus(); }
     });
   });
-  if (!given && !closed) return {turn() {}};
+  if (!given && !closed) return {turn(_n) {}};
   one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
   for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; if (open || !picks()) begin(null, one("#point")); });

@@ -34,7 +34,7 @@ function show(n) {
   track.value = now;
   track.setAttribute("aria-valuetext", frame.says);
   inside.turn(now);
-  if (host) host.dataset.frame = now;  // notebooks may reload the page when it scrolls back into view
+  if (host) host.dataset.frame = String(now);  // notebooks may reload the page when it scrolls back into view
 }
 
 // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
@@ -146,8 +146,8 @@ function asked() {
 // Neurons are as large as the place of the network allows.
 const sizes = new ResizeObserver(seen => {
   for (const {target, contentRect: {width, height}} of seen) {
-    const [across, down] = target.dataset.full.split(" ");
-    target.style.setProperty("--unit", Math.min(1.4, width / across, height / down));
+    const [across, down] = target.dataset.full.split(" ").map(Number);
+    target.style.setProperty("--unit", String(Math.min(1.4, width / across, height / down)));
   }
 });
 all(".network").forEach(svg => sizes.observe(svg));
