@@ -33,7 +33,14 @@ def op(name: str, forward: Callable, to_a: Callable, to_b: Any = None, word: str
 
 def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
-    unary, binary = lambda a: getattr(lib(a), name)(a), lambda a, b: getattr(lib(a, b), name)(a, b)
+    of_floats = getattr(floats, name)  # the most frequent, so these look up nothing
+
+    def unary(a: Any) -> Any:
+        return of_floats(a) if a.__class__ is float else getattr(lib(a), name)(a)
+
+    def binary(a: Any, b: Any) -> Any:
+        return of_floats(a, b) if a.__class__ is b.__class__ is float else getattr(lib(a, b), name)(a, b)
+
     return op(name, binary if to_b else unary, to_a, to_b, doc=doc)
 
 

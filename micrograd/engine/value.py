@@ -86,10 +86,11 @@ class Value(Node):
 
     @data.setter
     def data(self, data: float) -> None:
-        found = checked_number(data)
+        if data.__class__ is not float:
+            data = checked_number(data)
         if modes_on or on_change:
             before_change(self)
-        self._data = found
+        self._data = data
 
     @property
     def _prev(self) -> tuple[Any, ...]:

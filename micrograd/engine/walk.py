@@ -26,7 +26,7 @@ from typing import Any
 from .locks import holding
 from .modes import enable_grad
 from .node import MANY
-from .rows import send
+from .rows import LEAF, send
 
 Nodes = Sequence[Any]
 Receiver = Callable[[Any, Any], Any]  # a function of a node and its complete gradient
@@ -58,14 +58,15 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
         for root, seed in zip(roots, seeds, strict=False):
             if (total := root._sum) is not None:
                 root._sum = seed if total is mark else root._plus(total, seed)
+        grads_before += [node._gradient for node in order]
         if of_numbers and not (create_graph or receive or any(watchers)):
-            propagate(order, mark, grads_before)
+            propagate(order, mark)
         else:
             with enable_grad() if create_graph else nullcontext():
-                propagate_any(order, mark, create_graph, receive, grads_before)
+                propagate_any(order, mark, create_graph, receive)
         return order
     except BaseException:
-        for node, grad in zip(reversed(order), grads_before, strict=False):
+        for node, grad in zip(order, grads_before, strict=False):
             node._gradient = grad
         raise
     finally:
@@ -97,8 +98,14 @@ def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any])
                     node._sum = mark
                     node = path.pop()
                     continue
-            path.append(node)
-            node = below
+            if below._row is LEAF:  # it has no operands, so it is done
+                if nested:
+                    sums_before.append(below._sum)
+                order.append(below)
+                below._sum = mark
+            else:
+                path.append(node)
+                node = below
 
 
 def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]]) -> Any:
@@ -112,10 +119,9 @@ def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]]) -> Any:
     return MANY
 
 
-def propagate(order: Nodes, mark: object, grads_before: list[Any]) -> None:
-    """Let each node send its gradient to its operands, the last node first. `grads_before` gets each old `.grad`."""
+def propagate(order: Nodes, mark: object) -> None:
+    """Let each node send its gradient to its operands, the last node first."""
     for node in reversed(order):
-        grads_before.append(node._gradient)
         if node._sum is not mark:  # else nothing was sent to it
             try:
                 node._row.backward(node)
@@ -123,12 +129,11 @@ def propagate(order: Nodes, mark: object, grads_before: list[Any]) -> None:
                 send(node)
 
 
-def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any, grads_before: list[Any]) -> None:
+def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) -> None:
     """The same with all that a pass may be asked: watchers, a receiver, a recorded pass, nodes of any kind."""
     watching = [*filter(None, watchers)]
     taken: set[int] = set()  # the ids of the arrays that are in a `.grad` by now: no other `.grad` may share one
     for node in reversed(order):
-        grads_before.append(node._gradient)
         g = node._sum
         if g is mark or g is None:  # nothing was sent to it, or it was left out
             continue

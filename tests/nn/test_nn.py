@@ -407,3 +407,46 @@ def test_attribute_may_have_the_name_of_any_method(name, tmp_path):
     Module.zero_grad(net)
     assert len(Module.named_parameters(net)) == 9
     assert {p.grad for p in Module.parameters(net)} == {0}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_neuron_records_the_nodes_of_the_plain_sum(seed):
+    """Whatever the weights, inputs and bias are: the values, the ops, the operands and the gradients, bit for bit."""
+
+    class Traced(Value):
+        def __mul__(self, other):
+            return Traced(self.data * 2, (self,), (other.data if isinstance(other, Value) else float(other),))
+
+    rng, shared = random.Random(seed), Value(0.5)
+    numbers, nodes, constants = [float, int], [Value], [lambda x: Value(x, requires_grad=False)]
+    weights, inputs = [
+        (nodes, numbers + nodes),
+        (constants + nodes, numbers + constants + nodes),
+        (constants + nodes + [Traced], numbers + nodes + [bool, np.float64, Traced]),
+    ][seed % 3]
+    neuron = Neuron(5, nonlin=False)
+    neuron.w = [shared if rng.random() < 0.3 else rng.choice(weights)(rng.uniform(-1, 1)) for _ in range(5)]
+    neuron.b = rng.choice(weights)(0.25)
+    x = [shared if rng.random() < 0.1 else rng.choice(inputs)(rng.uniform(-3, 3)) for _ in range(5)]
+
+    def walked(out):
+        nodes, waiting = [], [out]
+        for _ in range(60):
+            if waiting and isinstance(waiting[-1], Value):
+                node = waiting.pop()
+                nodes.append((type(node), node.data, node._op, node.requires_grad, len(node._prev)))
+                waiting.extend(node._prev)
+        return nodes
+
+    def gradients(out):
+        leaves = [v for v in [*neuron.w, neuron.b, *x] if isinstance(v, Value)]
+        for leaf in leaves:
+            leaf.grad = 0
+        if isinstance(out, Value) and out.requires_grad:
+            out.backward()
+        return [leaf.grad for leaf in leaves]
+
+    quick = neuron(x)
+    plain = sum((w * y for w, y in zip(neuron.w, x, strict=True)), neuron.b)
+    assert walked(quick) == walked(plain)
+    assert gradients(quick) == gradients(plain)

@@ -8,7 +8,7 @@ import pytest
 from micrograd.viz.modules import IMPORT, modules, one_script, squeezed, tokens
 from micrograd.viz.page import asset
 
-PAGES = "playing/view.js", "playing/compare.js", "training/movie.js", "training/network.js"
+PAGES = "playing/view.js", "playing/layer.js", "playing/compare.js", "training/movie.js", "training/network.js"
 
 
 def declared(source: str) -> list[str]:

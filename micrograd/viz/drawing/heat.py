@@ -124,16 +124,21 @@ def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) ->
     if not named[0][1]._is_number:
         largest = max((node for _, node in named), key=lambda node: node._data.size)
         return heats_of_array(largest._data, grads.get(largest), place.get(largest), ("weights", GRADIENTS))
-    rows: dict[str, list[Any]] = {}
-    for path, node in named:
-        rows.setdefault(_home(path), []).append(node)
-    shown = [row[:COLUMNS] for row in [*rows.values()][:ROWS]]
+    shown = [row[:COLUMNS] for row in rows_of(module)[:ROWS]]
     columns = max(map(len, shown))
     of = [place.get(row[k]) if k < len(row) else None for row in shown for k in range(columns)]
     maps = [heat([[node._data for node in row] for row in shown], "weights", of)]
     if any(node in grads for _, node in named):
         maps.append(heat([[grads.get(node) for node in row] for row in shown], GRADIENTS, of))
     return maps
+
+
+def rows_of(module: Any) -> list[list[Any]]:
+    """The parameters of a module, a row for each of its neurons."""
+    rows: dict[str, list[Any]] = {}
+    for path, p in type(module).named_parameters(module):
+        rows.setdefault(_home(path), []).append(node_of(p))
+    return [*rows.values()]
 
 
 def heats_of_array(data: Any, grad: Any, of: int | None, names: tuple[str, str] = ("data", "grad")) -> list[Heat]:

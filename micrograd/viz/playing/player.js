@@ -269,6 +269,7 @@ export function show(moving = false) {
   showHistory();
   remember();
   if (!travels) endPulse();
+  dispatchEvent(new Event("shown"));
 }
 function showCard(card, now, state) {
   const known = state.known.has(card.i), grad = state.grads.get(card.i), active = now.card === card.i, leaf = leafOf(card) !== undefined;
@@ -432,6 +433,7 @@ export function enter(index, at, path = null, seen = undefined) {  // another sc
   chosen = scene.cards[seen] ?? null;
   $("scrub").max = scene.steps.length - 1;
   found = null;
+  $("panels").classList.remove("rest");  // as high as it was for the scene before
   layOut(scene, ...space());
   draw();
   if (!stays) { reserve(); open(); }

@@ -88,8 +88,9 @@ class Player(Page):
         return self.data
 
 
-SCRIPT = "playing/view.js"  # the module that begins a page, and imports the rest
-SHEET = "palette.css playing/player.css"
+SHEETS = "palette.css playing/player.css"
+SCRIPT = "playing/view.js", SHEETS  # the module that begins a page and imports the rest, and its style sheets
+SCRIPT_OF_LAYERS = "playing/layer.js", f"{SHEETS} playing/layer.css"  # of a page with a dense layer: view.js and tables
 
 
 def player(
@@ -145,7 +146,8 @@ def player(
         data = plain(story) | _without_defaults(letters=letters)
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
-        page = _page(story.title, data, script(SCRIPT, SHEET), _table(graph))
+        layers = any(at.layer or any(card.op == "linear" for card in at.cards) for at in story.scenes)
+        page = _page(story.title, data, script(*(SCRIPT_OF_LAYERS if layers else SCRIPT)), _table(graph))
         return Player(page, svg.write(graph), alt_text(graph), data, story.scenes[0])
 
 
@@ -174,7 +176,7 @@ def _table(graph: Picture) -> str:
 
 def template() -> str:
     """A player's page whose story is `null`: another page puts one in its place, and frames it."""
-    return _page("player", None, source(SCRIPT, SHEET))
+    return _page("player", None, source(*SCRIPT_OF_LAYERS))
 
 
 # ------------------------------------------------------------------------------------------------ to plain data
@@ -203,7 +205,7 @@ def _scene(scene: Scene, drawn: PlacedScene, known: Known, computed: bool) -> di
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
     cards = zip(scene.cards, drawn.places, strict=True)
     return _without_defaults(
-        **_own(scene, "tab", "note", "parent", "forward", "backward"),
+        **_own(scene, "tab", "note", "parent", "forward", "backward", "layer"),
         base=base or None,
         title=clean(scene.title),
         crowded=drawn.crowded,

@@ -19,7 +19,7 @@ from ..drawing.card import FOLDED, Face, dots, face, number_width, rows
 from ..drawing.carried import carry, is_hand_written, is_released
 from ..drawing.data import Box, Edge, Group, Picture, Walk, describe, expression, op_of, outputs, roots_of, walk
 from ..drawing.fold import AIM, STRETCHES, Call, calls_of, fold_at, plural
-from ..drawing.heat import heat_of_group, heat_of_module, heats_of_array
+from ..drawing.heat import heat_of_group, heat_of_module, heats_of_array, rows_of
 from ..drawing.names import Names, find_names, relative
 from ..rule_text import RuleText, rule_texts
 from ..text import pretty, shorten, text_width
@@ -98,6 +98,7 @@ class Scene:
     parent: int = -1
     tab: str = ""  # the name of the view, if the scene shows the whole graph
     note: str = ""
+    layer: list[list[int | None]] | None = None  # of a layer the places of its weights and its bias, a row a neuron
 
 
 @dataclass
@@ -248,7 +249,9 @@ class PlayedGraph:
         forward = _in_order(cards, wires, first)
         backward = [i for i in reversed(forward) if self._sends(i, cards, wires)]
         at = len(self.scenes)
-        self.scenes.append(Scene(part.title, cards, wires, forward, backward, part.parent, part.tab, part.note))
+        neurons = rows_of(part.module) if hasattr(part.module, "neurons") else []
+        layer = [[self.place.get(node) for node in row] for row in neurons] or None
+        self.scenes.append(Scene(part.title, cards, wires, forward, backward, part.parent, part.tab, part.note, layer))
         self.boxes += len(cards)
         for card, group in zip(cards[len(border) :], groups[len(border) :], strict=True):
             self._lead_on(part, at, card, group)
