@@ -116,7 +116,7 @@ def join(name: str, title: str, data: Any, *, style: str, script: str, **markup:
 def pack(text: str) -> str:
     """Text, compressed (RFC 1951) and in base64.
 
-    With less memory, zlib closes its blocks earlier, and each has codes that fit it: the data of a movie is 2 % smaller.
+    With less memory, zlib closes its blocks earlier, with codes that fit each: the data of a movie is 2 % smaller.
     """
     packed = compressobj(9, wbits=-15, memLevel=6)
     return base64.b64encode(packed.compress(text.encode()) + packed.flush()).decode()

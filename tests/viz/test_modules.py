@@ -1,78 +1,28 @@
-"""The modules of pages: what each declares and imports, and how they become one script."""
+"""The modules of pages: how they become one script, and what is refused."""
 
-import re
-from collections import Counter
+from importlib.resources import files
 
 import pytest
 
-from micrograd.viz.modules import IMPORT, modules, one_script, squeezed, tokens
+from micrograd.viz.modules import modules, one_script, squeezed, tokens
 from micrograd.viz.page import asset
 
 PAGES = "playing/view.js", "playing/layer.js", "playing/compare.js", "training/movie.js", "training/network.js"
 
 
-def declared(source: str) -> list[str]:
-    """The names that a module declares at its top.
-
-    >>> declared("export const a = [b, c], d = 1; function e(f) { let g; } const {h} = a;")
-    ['a', 'd', 'e', 'h']
-    """
-    found, depth, kind, before = [], 0, "", ""
-    for token in tokens(source):
-        is_name = re.fullmatch(r"[A-Za-z_$][\w$]*", token)
-        begins = kind and before in ("const", "let", "function", ",") and depth == 0
-        pattern = depth == 0 and before in ("const", "let") and token in "[{"
-        if is_name and (begins or kind == "pattern"):
-            found.append(token)
-        opens, closes = token in ("(", "[", "{") or token.endswith("${"), token in (")", "]", "}")
-        if token.startswith("}") and token.endswith("${"):
-            opens = False
-        elif token.startswith("}") and len(token) > 1:
-            closes = True
-        depth += opens - closes
-        if depth == 0 and token in ("const", "let", "function"):
-            kind = token
-        elif pattern:
-            kind = "pattern"
-        elif depth == 0 and (token == ";" or kind in ("function", "pattern")):
-            kind = ""
-        before = token
-    return found
+def joined(**texts):
+    """The script that begins in entry.js, of these modules by name."""
+    return one_script("entry.js", {f"{name}.js": text for name, text in texts.items()}.__getitem__)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_two_modules_of_a_page_declare_one_name(page):
-    """They share a scope once they are joined."""
-    names = Counter(name for text in modules(page, asset).values() for name in declared(IMPORT.sub("", text)))
-    assert names.total() > 5
-    assert {name: n for name, n in names.items() if n > 1} == {}
+def test_pages_have_all_modules_of_their_folders():
+    viz = files("micrograd.viz")
+    here = {f"{name}/{path.name}" for name in ("playing", "training") for path in (viz / name).iterdir()}
+    used = {file for page in PAGES for file in modules(page, asset)}
+    assert {file for file in here if file.endswith(".js")} == used - {"page.js", "numbers.js"}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_each_name_that_a_module_imports_is_exported_where_it_says(page):
-    texts = modules(page, asset)
-    exported = {
-        name: {
-            word
-            for statement in re.findall(r"^export (.*)", text, re.MULTILINE)
-            for word in declared(text)
-            if word in tokens(statement)
-        }
-        for name, text in texts.items()
-    }
-    for name, text in texts.items():
-        for names, path in IMPORT.findall(text):
-            (home,) = [other for other in texts if other.endswith(path.split("/")[-1])]
-            assert set(re.findall(r"[\w$]+", names)) <= exported[home], (name, home)
-
-
-def test_page_has_all_modules_of_its_folder():
-    from importlib.resources import files
-
-    here = {f"playing/{path.name}" for path in (files("micrograd.viz") / "playing").iterdir() if path.suffix == ".js"}
-    assert here == {name for page in PAGES for name in modules(page, asset) if name.startswith("playing/")}
-
-
+# ------------------------------------------------------------------------------------------------ what is joined
 def test_modules_run_after_those_that_they_import_and_once_each():
     texts = {
         "a/entry.js": 'import "./first.js";\nimport {b} from "../b.js";\nlog(b);\n',
@@ -83,6 +33,66 @@ def test_modules_run_after_those_that_they_import_and_once_each():
     assert one_script("a/entry.js", texts.__getitem__, table=[1]) == "const b=[1];const c=b;log(b);"
 
 
+def test_modules_that_import_each_other_run_once_in_the_order_of_a_browser():
+    script = joined(
+        entry='import {a} from "./a.js";\na();\n',
+        a='import {b} from "./b.js";\nexport function a() {\n  b();\n}\n',
+        b='import {a} from "./a.js";\nexport const b = () => a;\n',
+    )
+    assert script == "const b=()=>a;function a(){b();}a();"
+
+
+def test_names_are_imported_over_several_lines_and_exported_in_each_form():
+    script = joined(
+        entry='import {\n  a,\n  b,\n  c,\n  d,\n  e,\n  f,\n} from "./a.js";\nlog(a, b, c, d, e, f);\n',
+        a="export let a;\nexport const {b, c} = a;\nexport const [d] = b;\nexport async function e() {}\n"
+        "export class f {}\n",
+    )
+    assert script.endswith("async function e(){}class f{}log(a,b,c,d,e,f);")
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+def test_name_that_two_modules_declare_is_refused():
+    """They share a scope, in which the name would be one thing for both."""
+    two = {"entry": 'import "./a.js";\nimport "./b.js";\n', "a": "export const x = 1;\n"}
+    for other in ("export const x = 2;\n", "const {y, x} = z;\n", "let x;\n", "function x() {}\n"):
+        with pytest.raises(ValueError, match=r"a\.js and b\.js share a scope, and both declare x: rename one"):
+            joined(**two, b=other)
+
+
+@pytest.mark.parametrize("home", ["const b = 1;", "export const c = 1;", "log(() => {\n  const b = 1;\n});"])
+def test_import_of_a_name_that_is_not_exported_is_refused(home):
+    with pytest.raises(ValueError, match=r"entry\.js imports b, which a\.js does not export"):
+        joined(entry='import {b} from "./a.js";\n', a=f"{home}\n")
+
+
+def test_module_that_is_not_there_is_refused_by_name():
+    with pytest.raises(FileNotFoundError, match=r"gone\.js"):
+        one_script("gone.js", asset)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'import * as all from "./a.js";',
+        'import one from "./a.js";',
+        'import {one} from "elsewhere";',
+        "import {one} from './a.js';",
+        "export default 1;",
+        "export {one};",
+        'export * from "./a.js";',
+        "export let one, two;",
+        "let one, two;",
+        "const {one: two} = three;",
+        "const one = 1,\n  two = 2;",
+    ],
+)
+def test_statement_of_another_form_is_refused_with_its_module(statement):
+    with pytest.raises(ValueError, match=r"^entry\.js has .*forms that"):
+        joined(entry=f"{statement}\n", a="export const one = 1;\n")
+
+
+# ------------------------------------------------------------------------------------------------ white space
 @pytest.mark.parametrize(
     "source",
     [
@@ -90,6 +100,7 @@ def test_modules_run_after_those_that_they_import_and_once_each():
         "x=y.replace(/[/\"'`]\\/ /g,'  // no comment ');",
         "f(`a  ${`b  ${{c:1}.c}  // d`}  e`);",
         "return x+ +y- -z;",
+        "i++ /2/3;x[0]/2/3;`a`/2/3;",
         "a?.5:b?.c;",
         'say("/* no  comment */");',
         "const f=async()=>{for(const x of[1,.5e-3])await x in y;};",
@@ -97,4 +108,10 @@ def test_modules_run_after_those_that_they_import_and_once_each():
 )
 def test_squeezed_code_loses_white_space_alone(source):
     spaced = " \n ".join(tokens(source)) if "return" not in source else source
-    assert squeezed(spaced + "  // why\n/* or */") == source
+    assert squeezed(spaced + "  // why\n/* or */") == source.replace("++ /", "++/")
+
+
+@pytest.mark.parametrize("source", ["say(`a", "say(`a ${b} c", "x = /a"])
+def test_text_without_an_end_is_refused(source):
+    with pytest.raises(ValueError, match="has no end"):
+        tokens(source)
