@@ -136,7 +136,7 @@ def source(entry: str, sheet: str = "") -> str:
 
 
 def numbers() -> str:
-    """How pages write numbers, and how wide they draw lines: numbers.js as a script of its own."""
+    """How pages write numbers, and how wide they draw lines: numbers.js as a separate script."""
     return _joined("numbers.js")
 
 
