@@ -1,5 +1,6 @@
 // ---- guess first: a backward step asks for the gradients that it makes before it shows them
-import {$, bracketed, escaped, number, partial, plural, termOf, told} from "./words.js";
+import {html, joined} from "../html.js";
+import {$, bracketed, number, partial, plural, termOf, told} from "./words.js";
 import {go, root, scene, show, stateAt, step, stop, unchoose} from "./player.js";
 import {operation, words} from "./explain.js";
 import {say} from "./edit.js";
@@ -28,12 +29,16 @@ export function tellQuestion(card, tails) {
   const rows = tails.map(tail => {
     const before = gradAt(step - 1, tail),
       more = before === undefined ? "" : `so far ${number(before)}, and this use adds to it`;
-    return `<label>${partial(root, termOf(tail))} = <input inputmode="decimal" autocomplete="off" size="8"></label><span class="aside">${more}</span>`;
+    return html`<label>${partial(root, termOf(tail))} = <input inputmode="decimal" autocomplete="off" size="8" /></label
+      ><span class="aside">${more}</span>`;
   });
-  const given = card.into.map(wire => `${told(wire.tail.name)} = ${number(wire.tail.data)}`);
-  return `<h2>Guess first: what goes back through <span class="math">${told(made)}</span>?</h2>
-    <p>From the right comes ${partial(root, termOf(card))} = <b>${number(g)}</b>; here ${[...new Set(given)].join(", ")} and ${told(card.name)} = ${number(card.data)}.</p>
-    <form>${rows.join("")}<button>Check</button><button type="button" class="tell">Show me</button></form>`;
+  const given = new Map(card.into.map(({tail}) => [tail.name, html`${told(tail.name)} = ${number(tail.data)}`]));
+  return html`<h2>Guess first: what goes back through <span class="math">${told(made)}</span>?</h2>
+    <p>
+      From the right comes ${partial(root, termOf(card))} = <b>${number(g)}</b>; here
+      ${joined([...given.values()], ", ")} and ${told(card.name)} = ${number(card.data)}.
+    </p>
+    <form>${rows}<button>Check</button><button type="button" class="tell">Show me</button></form>`;
 }
 
 // What is wrong with a guess, where that can be told; "" if nothing is
@@ -63,18 +68,19 @@ function judge(guess, tail, k) {
 
 // At a step, the guesses that were made there
 export function tellGuesses(k) {
-  const rows = askedAt(k)
+  return askedAt(k)
     .filter(tail => guesses.has(guessKey(k, tail)))
     .map(tail => {
       const guess = guesses.get(guessKey(k, tail)),
         wrong = guess === null ? "" : judge(guess, tail, k),
-        truth = `<b>${number(gradAt(k, tail))}</b>`;
-      if (guess === null) return `<p>${told(tail.name)}: ${truth}</p>`;
+        truth = html`<b>${number(gradAt(k, tail))}</b>`;
+      if (guess === null) return html`<p>${told(tail.name)}: ${truth}</p>`;
       return wrong
-        ? `<p><span class="bad">✗ ${told(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${escaped(wrong)}.</p>`
-        : `<p><span class="good">✓ ${told(tail.name)}</span>: ${truth}, as you guessed.</p>`;
+        ? html`<p>
+            <span class="bad">✗ ${told(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${wrong}.
+          </p>`
+        : html`<p><span class="good">✓ ${told(tail.name)}</span>: ${truth}, as you guessed.</p>`;
     });
-  return rows.join("");
 }
 
 export function score() {
@@ -84,7 +90,7 @@ export function score() {
       .map(tail => [k, tail, guesses.get(guessKey(k, tail))]),
   );
   const right = all.filter(([k, tail, guess]) => guess !== null && !judge(guess, tail, k)).length;
-  return all.length ? `<p><b>${right} of ${plural(all.length, "gradient")} guessed right.</b></p>` : "";
+  return all.length ? html`<p><b>${right} of ${plural(all.length, "gradient")} guessed right.</b></p>` : "";
 }
 
 export function ask(on) {

@@ -1,5 +1,6 @@
 // ---- a chosen array as large grids, its gradient beside it; with letters on the axes, and arcs over the word
-import {$, escaped, number, told} from "./words.js";
+import {html} from "../html.js";
+import {$, number, told} from "./words.js";
 import {el, hue, scene, story} from "./player.js";
 import {engine} from "./edit.js";
 
@@ -25,7 +26,9 @@ export function grids(card) {
     ["data", x],
     ["grad", engine.grads[card.node]],
   ].filter(([, all]) => all);
-  return `<div class="grids">${pairs.flatMap(([name, all]) => Array.from({length: many}, (_, k) => gridOf(card, name, all, k, rows, columns))).join("")}</div>`;
+  return html`<div class="grids">
+    ${pairs.flatMap(([name, all]) => Array.from({length: many}, (_, k) => gridOf(card, name, all, k, rows, columns)))}
+  </div>`;
 }
 
 function gridOf(card, name, all, k, rows, columns) {
@@ -75,7 +78,10 @@ function gridOf(card, name, all, k, rows, columns) {
       `${letterOf(rows, i) || `row ${i + 1}`}, ${(square && letterOf(rows, j)) || `column ${j + 1}`}: ${number(y)}`,
     );
   }
-  return `<figure><figcaption>${told(card.name)}.${escaped(title)}</figcaption>${svg.outerHTML}</figure>`;
+  return html`<figure>
+    <figcaption>${told(card.name)}.${title}</figcaption>
+    ${svg}
+  </figure>`;
 }
 
 // Arcs from a letter of the word to those that its row looks at, and what it says

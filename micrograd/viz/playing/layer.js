@@ -1,5 +1,6 @@
 // ---- a dense layer, opened: two tables. In each cell of the gradients stands a number from the right times one above
 import "./view.js";
+import {html, put} from "../html.js";
 import {written} from "../numbers.js";
 import {$, short} from "./words.js";
 import {atEnd, chosen, el, hue, scene, stateAt, step, story} from "./player.js";
@@ -133,12 +134,22 @@ function drawTable(layer) {
   const samples =
     many < 2
       ? ""
-      : `<p class="samples"><label for="sample">Sample</label><input id="sample" type="range" min="0" max="${many}" value="${sample}" aria-valuetext="${saidSample(many)}"><output for="sample">${saidSample(many)}</output></p>`;
+      : html`<p class="samples">
+          <label for="sample">Sample</label
+          ><input
+            id="sample"
+            type="range"
+            min="0"
+            max="${many}"
+            value="${sample}"
+            aria-valuetext="${saidSample(many)}"
+          /><output for="sample">${saidSample(many)}</output>
+        </p>`;
   const held = document.activeElement,
     kept = held?.id === "sample" ? "#sample" : held?.closest?.("#table svg") ? `[data-way=${held.dataset.way}]` : "";
   const product =
     many > 1 && !sample
-      ? "Each cell: its products, one for each sample, added up: <b>g.T @ x</b>."
+      ? html`Each cell: its products, one for each sample, added up: <b>g.T @ x</b>.`
       : "Each cell: the number from the right × the number above.";
   const figures = [
     [
@@ -151,7 +162,11 @@ function drawTable(layer) {
     ],
     ["backward", "Backward: a column times a row", product, "from the right", grads, sent],
   ];
-  tableBox.innerHTML = `${samples}<div>${figures.map(figure => figureOf(...figure, inputs, place)).join("")}</div>`;
+  put(
+    tableBox,
+    html`${samples}
+      <div>${figures.map(figure => figureOf(...figure, inputs, place))}</div>`,
+  );
   filled = {layer, grads, place};
   if (kept) tableBox.querySelector(kept)?.focus();
   const [i, j] = picked ?? strongestCell(grads);
@@ -184,7 +199,7 @@ function figureOf(
     viewBox: `-2 -2 ${across + 4} ${down + 4}`,
     "aria-label": `${title}: ${rows} neurons, ${columns} inputs; arrows read the cells`,
   });
-  const put = (x, y, wide, tall, number, most, at) => {
+  const addCell = (x, y, wide, tall, number, most, at) => {
     const shade = number
       ? (numbered ? 0.08 + (0.42 * Math.abs(number)) / most : 0.12 + (0.88 * Math.abs(number)) / most).toFixed(2)
       : 1;
@@ -208,20 +223,26 @@ function figureOf(
   const edges = [largest(seen.map(s => inputs[s])), largest(seen.map(s => column[s]))],
     most = largest(numbers);
   seen.forEach((s, k) => {
-    for (let j = 0; j < columns; j++) put(j * cell, k * tall, cell, tall, inputs[s][j], edges[0], {"data-above": j});
+    for (let j = 0; j < columns; j++)
+      addCell(j * cell, k * tall, cell, tall, inputs[s][j], edges[0], {"data-above": j});
     for (let i = 0; i < rows; i++)
-      put(right + k * wide, top + i * height, wide, height, column[s][i], edges[1], {"data-right": i});
+      addCell(right + k * wide, top + i * height, wide, height, column[s][i], edges[1], {"data-right": i});
   });
   for (let i = 0; i < rows; i++)
     for (let j = 0; j < columns; j++)
-      put(j * cell, top + i * height, cell, height, numbers[i][j], most, {"data-cell": `${i},${j}`});
+      addCell(j * cell, top + i * height, cell, height, numbers[i][j], most, {"data-cell": `${i},${j}`});
   if (seen.length) el("text", {x: right, y: Math.max(12, top - AROUND - 4)}, svg, beside);
   el("path", {class: "thread"}, svg);
-  return `<figure><figcaption>${title}</figcaption><p class="way">${words}</p>${svg.outerHTML}<p class="told" id="told-${way}"></p></figure>`;
+  return html`<figure>
+    <figcaption>${title}</figcaption>
+    <p class="way">${words}</p>
+    ${svg}
+    <p class="told" id="told-${way}"></p>
+  </figure>`;
 }
 
 const times = (a, b) => `${short(a)} × ${short(b)}`;
-const colouredOf = x => `<b class="${hue(x)}">${short(x)}</b>`;
+const colouredOf = x => html`<b class="${hue(x)}">${short(x)}</b>`;
 
 // A cell: what it is made of lights up in both tables, and is told
 function pick(i, j) {
@@ -259,12 +280,21 @@ function pick(i, j) {
       .slice(0, 3)
       .map(part => times(...part))
       .join(" + ") + (parts.length > 3 ? ` + ${parts.length - 3} more` : "");
-  $("told-forward").innerHTML =
+  put(
+    $("told-forward"),
     only === null
-      ? `${colouredOf(w)}<span>weight ${j + 1} ${neuron}</span>`
-      : `${times(w, x)} = ${colouredOf(w * x)}<span>what input ${j + 1} adds to the sum ${neuron}, ${short(sumOf(layer, layer.inputs[only], i))}</span>`;
-  $("told-backward").innerHTML =
-    `${sum && `${sum} = `}${colouredOf(grads[i][j])}<span>the gradient of weight ${j + 1} ${neuron}${sample ? `, for sample ${sample} alone` : sum ? "" : ": each of its products is 0"}</span>`;
+      ? html`${colouredOf(w)}<span>weight ${j + 1} ${neuron}</span>`
+      : html`${times(w, x)} = ${colouredOf(w * x)}<span
+            >what input ${j + 1} adds to the sum ${neuron}, ${short(sumOf(layer, layer.inputs[only], i))}</span
+          >`,
+  );
+  put(
+    $("told-backward"),
+    html`${sum && `${sum} = `}${colouredOf(grads[i][j])}<span
+        >the gradient of weight ${j + 1}
+        ${neuron}${sample ? `, for sample ${sample} alone` : sum ? "" : ": each of its products is 0"}</span
+      >`,
+  );
 }
 
 // ---- when it is shown

@@ -1,4 +1,5 @@
 // ---- shake a leaf: each card downstream sways by its own derivative, and each line says the ratio of two swings
+import {html} from "../html.js";
 import {thickness} from "../numbers.js";
 import {number, partial, short, termOf, token, told} from "./words.js";
 import {el, hue, root, rootName, scene, setStep, show, stop} from "./player.js";
@@ -66,12 +67,22 @@ export function tellShake() {
     .filter(card => card !== shaken)
     .map(card => {
       const terms = card.into.filter(swings).map(wire => `${short(swing[wire.tail.node])} × ${short(wire.local)}`);
-      return `<div><span>${told(card.name)}</span><span>${terms.join(" + ")}</span><span>= ${token("product", number(swing[card.node]))}</span></div>`;
+      return html`<div>
+        <span>${told(card.name)}</span><span>${terms.join(" + ")}</span
+        ><span>= ${token("product", number(swing[card.node]))}</span>
+      </div>`;
     });
   const all =
     rows.length > 8
-      ? [...rows.slice(0, 4), "<div><span>…</span><span></span><span></span></div>", ...rows.slice(-3)]
+      ? [...rows.slice(0, 4), html`<div><span>…</span><span></span><span></span></div>`, ...rows.slice(-3)]
       : rows;
-  return `<h2>Where ${told(shaken.name)} sways by 1, ${told(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is ${partial(root, termOf(shaken))}</h2>
-    <p>Each line multiplies the swing of what it comes from by its local derivative. Where lines meet, their swings add or cancel.</p><div class="rows paths">${all.join("")}</div>`;
+  return html`<h2>
+      Where ${told(shaken.name)} sways by 1, ${told(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is
+      ${partial(root, termOf(shaken))}
+    </h2>
+    <p>
+      Each line multiplies the swing of what it comes from by its local derivative. Where lines meet, their swings add
+      or cancel.
+    </p>
+    <div class="rows paths">${all}</div>`;
 }

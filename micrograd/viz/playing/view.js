@@ -1,5 +1,6 @@
 // ---- the part of the scene that is seen: `view.x`, `view.y` and `view.scale`, in units of the scene
 import "./tools.js";
+import {put} from "../html.js";
 import {host, themeAround} from "../page.js";
 import {$, number} from "./words.js";
 import {
@@ -554,8 +555,8 @@ export function reserve() {
       [, why, ran] = explanationsFor(k, scene.cards[scene.steps[k].card], state);
     copy.className = "";
     copy.style.cssText = `position: absolute; visibility: hidden; width: ${panels.offsetWidth}px`;
-    copy.children[0].innerHTML = chosen ? tellPaths(state, pathsFrom(chosen)) : why;
-    copy.children[1].innerHTML = chosen ? ranTo(chosen, state) : ran;
+    put(copy.children[0], chosen ? tellPaths(state, pathsFrom(chosen)) : why);
+    put(copy.children[1], chosen ? ranTo(chosen, state) : ran);
     copies.push(copy);
   }
   setMeasuring(false);

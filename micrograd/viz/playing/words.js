@@ -1,4 +1,5 @@
 // ---- words and numbers
+import {html} from "../html.js";
 import {written} from "../numbers.js";
 
 export const $ = id => document.getElementById(id);
@@ -8,8 +9,6 @@ export const short = x => written(x, "short");
 // A term after another sign
 export const signed = (x, k) => (k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM]);
 export const bracketed = x => (+x < 0 ? `(${number(x)})` : number(x));
-export const escaped = text =>
-  String(text).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})[c]);
 export const pretty = text =>
   text
     .replace(/\*\*(-?\d+)(?![\d.e])/g, (_, n) => n.replace(/./g, c => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻"))
@@ -19,7 +18,7 @@ export const pretty = text =>
     .replace(/\*/g, "×")
     .replace(/-/g, "−")
     .replace(/\0/g, "**");
-export const told = text => `<bdi>${escaped(pretty(text))}</bdi>`; // labels may be right-to-left
+export const told = text => html`<bdi>${pretty(text)}</bdi>`; // labels may be right-to-left
 export const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 export const thousands = n => (+n).toLocaleString("en");
 export const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
@@ -29,9 +28,8 @@ export const ATOM = 6;
 export const termOf = card => [card.name, card.binds ?? ATOM];
 export const within = (strength, /** @type {any[]} */ [text, own]) => (own < strength ? `(${text})` : text);
 const inside = term => pretty(within(ATOM, term));
-export const partial = (a, b) =>
-  `<span class="over"><span>d${escaped(inside(a))}</span><span>d${escaped(inside(b))}</span></span>`;
-export const token = (kind, html) => `<span class="token ${kind}">${html}</span>`;
+export const partial = (a, b) => html`<span class="over"><span>d${inside(a)}</span><span>d${inside(b)}</span></span>`;
+export const token = (kind, content) => html`<span class="token ${kind}">${content}</span>`;
 export const fill = (template, names) =>
   template.replace(/\{(\w+)\}/g, (whole, key) => {
     const term = names[key] ?? [whole, ATOM];

@@ -1,5 +1,6 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
 import {Inside} from "./inside.js";
+import {html, put} from "../html.js";
 import {host} from "../page.js";
 import {thickness, written} from "../numbers.js";
 
@@ -74,8 +75,7 @@ function weights(letters) {
   });
   return Object.entries(film.looks)
     .filter(([letter]) => alike[letter])
-    .map(([letter, [look, wide]]) => `<path class="w ${look}" style="--wide:${wide}" d="${alike[letter]}"/>`)
-    .join("");
+    .map(([letter, [look, wide]]) => html`<path class="w ${look}" style="--wide:${wide}" d="${alike[letter]}" />`);
 }
 
 // The lines as the gradients of one point's loss, or as what the step changes; the width is absolute, as in the player.
@@ -85,18 +85,24 @@ async function drawLines(flows = false) {
     flow = one("#flow");
   if (flow) flow.hidden = what === "weights";
   if (what === "weights") {
-    one(".network .lines").innerHTML = weights(film.frames[now].net);
+    put(one(".network .lines"), weights(film.frames[now].net));
     return;
   }
   const columns = await inside.lines(what, frame);
   if (frame !== now || what !== one("#lines").value) return;
   const all = columns.flatMap((column, c) => column.flatMap((neuron, k) => neuron.map((g, j) => ({g, c, k, j}))));
-  one(".network .lines").innerHTML = all
-    .map(
+  put(
+    one(".network .lines"),
+    all.map(
       ({g, c}, i) =>
-        `<path class="w ${g > 0 ? "above" : g < 0 ? "below" : "zero"}" pathLength="1" style="stroke-width:${g ? thickness(g).toFixed(1) : 0.4}px;--late:${columns.length - 1 - c}" d="${film.ends[i]}"/>`,
-    )
-    .join("");
+        html`<path
+          class="w ${g > 0 ? "above" : g < 0 ? "below" : "zero"}"
+          pathLength="1"
+          style="stroke-width:${g ? thickness(g).toFixed(1) : 0.4}px;--late:${columns.length - 1 - c}"
+          d="${film.ends[i]}"
+        />`,
+    ),
+  );
   one(".network .lines").classList.toggle("flows", flows && what === "gradients");
   const {g, c, k, j} = all.reduce((most, line) => (Math.abs(line.g) > Math.abs(most.g) ? line : most));
   const line = `of input ${j + 1} of neuron ${k + 1} in layer ${c + 1}`;
