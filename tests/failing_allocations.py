@@ -64,7 +64,7 @@ def step(made: Callable) -> Trial:
     optimizer = optim.Adam(model.parameters(), lr=0.1)
     loss_of().backward()
     optimizer.step()
-    return optimizer.step, lambda: (numbers(model), repr(optimizer.state_dict()))
+    return optimizer.step, lambda: None  # the parameters change one after the other: only the lock is looked at
 
 
 def compiled_step(made: Callable) -> Trial:

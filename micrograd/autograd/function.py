@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..common.trees import leaves, tree_map
-from ..engine.modes import interceptor, is_grad_enabled, no_grad
+from ..engine.modes import is_grad_enabled, listener, no_grad
 from ..engine.value import Value, number
-from ..scalars.kinds import differentiating, hidden, is_node, is_tracing, node_of
+from ..scalars.kinds import differentiating, hidden, is_node, node_of
 from ..scalars.rows import Many, nothing
 from ..tensor.tensor import Tensor
 
@@ -152,8 +152,7 @@ class Function:
             TypeError: Values and Tensors are mixed, a list, tuple or dict contains nodes, or `forward` returns no
                 number.
         """
-        if is_tracing():
-            interceptor().refuse_op(cls.__name__)  # type: ignore[union-attr]
+        listener().own_op(cls.__name__)
         call = _Call(cls, args)
         with no_grad(), hidden(None):  # it may read numbers, also inside a backward that may not
             result = cls.forward(call.ctx, *args)

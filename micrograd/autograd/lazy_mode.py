@@ -19,12 +19,12 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 import numpy as np
 
 from ..engine.locks import holding
-from ..engine.modes import Intercepting, Interceptor, enable_grad, interceptor, is_grad_enabled, no_grad, on_change
+from ..engine.modes import Intercepting, Interceptor, enable_grad, is_grad_enabled, no_grad, on_change
 from ..engine.node import SLOTS
 from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.walk import lock
-from ..scalars.kinds import is_node, is_tracing, node_of
+from ..scalars.kinds import is_node, node_of
 from ..tensor.node import lifted, may_meet
 from ..tensor.tensor import Tensor
 
@@ -200,9 +200,7 @@ class lazy(Intercepting):
     6.0
     """
 
-    value: Any = property(  # a trace computes nothing anyway
-        lambda self: interceptor() if is_tracing() else DEFERRING, doc="The function that runs instead of each op."
-    )
+    value = DEFERRING
 
 
 class _eager(Intercepting):

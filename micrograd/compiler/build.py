@@ -123,7 +123,7 @@ class Built:
             seen = set(trace.leaves)
             for p in self.trained:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
-                    trace.traced_node(p)
+                    trace.stand_in(p)
             self.by_identity = trace.by_identity
             self.plain = self.plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))

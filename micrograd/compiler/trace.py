@@ -66,6 +66,8 @@ class Leaf:
 class Trace(Interceptor):
     """One run of a function: computes its ops, and records which outside nodes it used."""
 
+    traces = True
+
     def __init__(self, rules: dict[str, Callable[..., Any]] = RULES) -> None:
         self.graph: Graph = Graph(rules)
         self.leaves: dict[int, Leaf] = {}  # by id of the outside node
@@ -127,7 +129,7 @@ class Trace(Interceptor):
             if (x := ref()) is not None:
                 x.requires_grad = before
 
-    def traced_node(self, x: Any) -> Any:
+    def stand_in(self, x: Any) -> Any:
         """The traced node in place of an outside one; anything else is returned unchanged."""
         known = self.leaves.get(id(x))
         if known is not None and known.ref() is x:
@@ -138,7 +140,7 @@ class Trace(Interceptor):
             return x
         node: Any = node_of(x)
         if isinstance(node._row, Closure) and any(map(is_traced, x._prev)):
-            self.refuse_op(node._row.name)
+            self.own_op(node._row.name)
         wanted = node._row is not None
         name = f"p{len(self.order)}"
         data, source = node._data, x if is_users(type(x)) else None
@@ -165,7 +167,7 @@ class Trace(Interceptor):
         nodes, values, wanted, kind = [], [], False, TracedValue
         for x in operands:
             if x.__class__ is not TracedValue:
-                x = self.traced_node(x)
+                x = self.stand_in(x)
                 if isinstance(x, TracedValue) and len(x.__class__.__mro__) > len(kind.__mro__):
                     kind = x.__class__
             if isinstance(x, TracedValue):
@@ -176,7 +178,7 @@ class Trace(Interceptor):
                 nodes.append(NOTHING)
                 values.append(y)
             else:
-                return self._of_arrays(row, [*map(self.traced_node, operands)])
+                return self._of_arrays(row, [*map(self.stand_in, operands)])
         data = self.graph.on_numbers(row, tuple(values))
         if not wanted or row.to_a is None:  # a constant, or a comparison
             return traced_value(data, None, kind)
@@ -210,20 +212,22 @@ class Trace(Interceptor):
         """Record that gradients were taken with respect to these inputs."""
         self.by_identity = self.by_identity or not self.inputs.isdisjoint(inputs)
 
-    def verify(self, x: Any, rule: Callable[[Any], object]) -> bool:
-        """Record that each call checks x, or Symbols in x; False if it has none, and so is known."""
-        self.checks += [(x, rule)] if (found := symbols_in(x)) else []
-        return bool(found)
+    def verify(self, x: Any, rule: Callable[[Any], object]) -> None:
+        """Record that each call checks x, or Symbols in x; check it now if it has none, and so is known."""
+        if symbols_in(x):
+            self.checks.append((x, rule))
+        else:
+            rule(x)
 
     backward: Callable[..., Any] = refusing(BACKWARD)  # `.grad` would be written to once
     read: Callable[..., Any] = refusing(OUTSIDE)  # a number in an outside node was read or written
-    refuse_draw: Callable[..., Any] = refusing(DRAWN)  # a generator was drawn from that is not watched: a Dropout's
+    draw: Callable[..., Any] = refusing(DRAWN)  # a generator was drawn from that is not watched: a Dropout's
 
-    def refuse_change(self, what: str) -> None:
+    def change(self, what: str) -> None:
         """Raise because a setting was changed, which the program would not do again."""
         raise frozen(CHANGED.format(what))
 
-    def refuse_op(self, name: str) -> None:
+    def own_op(self, name: str) -> None:
         """Raise because an op defined by the user was called, which has no rules in the table."""
         raise frozen(OWN_OP.format(name))
 

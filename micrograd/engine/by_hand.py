@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
-from .modes import is_grad_enabled
+from .modes import is_grad_enabled, is_suspended
 from .node import Node
 from .recording import number
 from .rows import Row
-
-SUSPENDED = 0x20 | 0x80 | 0x200  # flags of the code of a function with `yield` or `async def`, as in `inspect`
 
 
 class Closure(Row):
@@ -140,7 +138,7 @@ def set_backward(node: Any, closure: Any) -> None:
     """`node._backward = closure`: the closure runs in place of the rules of the node's row."""
     if not callable(closure):
         raise TypeError(f"_backward is a function without arguments, found {type(closure).__name__}")
-    if getattr(getattr(closure, "__code__", None), "co_flags", 0) & SUSPENDED:
+    if is_suspended(closure):
         raise TypeError("_backward is a function that runs when it is called, found one with `yield` or `async def`")
     if not node._row:
         node._own_backward = closure

@@ -106,22 +106,61 @@ class Interceptor:
     def backward(self) -> None:
         """A backward pass is about to start. Raise to refuse that."""
 
+    # ---- what the packages above the engine tell: a mode of theirs listens
+
+    traces = False  # True if the ops compute symbols, which have no numbers
+
+    def stand_in(self, x: Any) -> Any:
+        """The node that a function uses in place of x."""
+        return x
+
+    def verify(self, x: Any, rule: Callable[[Any], object]) -> None:
+        """Call rule(x), which raises if x is wrong."""
+        rule(x)
+
+    def asked(self, inputs: Any) -> None:
+        """Gradients were computed with respect to these inputs."""
+
+    def own_op(self, name: str) -> None:
+        """An op that its user wrote is about to run. Raise to refuse that."""
+
+    def draw(self) -> None:
+        """Random numbers are about to be drawn. Raise to refuse that."""
+
+    def change(self, what: str) -> None:
+        """A setting is about to change. Raise to refuse that."""
+
+    def scores(self, loss: str, scores: Any) -> None:
+        """The loss of this name was computed of these scores."""
+
+    def step(self, optimizer: Any) -> None:
+        """An optimizer is about to update its parameters."""
+
+    def scaled(self, params: Any, factor: float) -> None:
+        """The gradients of these parameters were multiplied by a factor."""
+
+
+_ORDINARY = Interceptor()
+
+
+def listener() -> Interceptor:
+    """The interceptor of the innermost mode, or one that changes nothing: tell it what is about to happen."""
+    return (interceptor() or _ORDINARY) if modes_on else _ORDINARY
+
 
 # ---- the doors: call one of these before you read or change what a node holds
 
 
 def before_read(node: Any) -> None:
     """The number of a node is about to be read, or written: a mode may refuse that."""
-    if mode := interceptor():
-        mode.read(node)
+    listener().read(node)
     if refuse := value_of(reading):
         refuse(node)
 
 
 def before_look(node: Any, requires_grad: bool = False) -> None:
     """The shape of a node is about to be read, or whether it requires a gradient."""
-    if mode := interceptor():
-        mode.look(node, requires_grad)
+    listener().look(node, requires_grad)
 
 
 def before_change(*nodes: Any) -> None:
@@ -135,8 +174,7 @@ def before_change(*nodes: Any) -> None:
 
 def before_freeze(node: Any) -> None:
     """Whether a node requires a gradient is about to be set."""
-    if modes_on and (mode := interceptor()):
-        mode.freeze(node)
+    listener().freeze(node)
     for prepare in on_change:
         prepare(node)
 
@@ -147,11 +185,35 @@ def tell_recorded(node: Any) -> None:
         mode.recorded(node)
 
 
+SUSPENDED = 0x20 | 0x80 | 0x200  # flags of the code of a function with `yield` or `async def`, as in `inspect`
+
+
+def is_suspended(function: Any) -> bool:
+    """True for a generator or a coroutine, whose body does not run when the function is called."""
+    return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & SUSPENDED)
+
+
 class Mode(ContextDecorator):
     """A context manager, or a decorator of functions, that sets a context variable. It may be entered again inside."""
 
     variable: Any
     value: Any
+
+    def __new__(cls, fn: Callable | None = None) -> Any:
+        """A mode; or, as a bare decorator (`@no_grad`), the decorated function."""
+        mode: Any = object.__new__(cls)
+        return mode if fn is None else mode(fn)
+
+    def __call__(self, fn: Any) -> Any:
+        kind = type(self).__name__
+        if not callable(fn):
+            raise TypeError(f"{kind} decorates a function, found {type(fn).__name__}")
+        if is_suspended(fn):
+            raise TypeError(
+                f"{kind} does not decorate a function with `yield` or `async def`, such as {fn.__name__}: write "
+                f"`with {kind}():` inside it, around lines without a `yield`"
+            )
+        return super().__call__(fn)
 
     def _state(self, outer: Any) -> State:
         """What the variable holds inside, given what it held before."""
@@ -182,12 +244,19 @@ class Recording(Mode):
 
 
 class Intercepting(Mode):
-    """A mode in which `value`, an `Interceptor`, runs instead of each op; None ends an enclosing one."""
+    """A mode in which `value`, an `Interceptor`, runs instead of each op; None ends an enclosing one.
+
+    A trace goes on inside, since there are no numbers that another interceptor could look at.
+    """
 
     variable = how
 
     def _state(self, outer: OpState | None) -> State:
-        return OpState(outer is None or outer.records, self.value, outer)
+        instead: Any = self.value
+        now = None if outer is None else outer.instead
+        if now is not None and now.traces and instead is not None and not instead.traces:
+            instead = now
+        return OpState(outer is None or outer.records, instead, outer)
 
 
 class no_grad(Recording):

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from . import ops
 from .by_hand import backward_of, record_by_hand, set_backward
-from .modes import before_change, before_read, interceptor, is_grad_enabled, modes_on, on_change
+from .modes import before_change, before_read, interceptor, is_grad_enabled, listener, modes_on, on_change
 from .node import MANY, NOTHING, Node, fill_slots, refuse_redefined
 from .recording import method_of, most_derived, number, operator_of, unary
 from .rows import LEAF, Row
@@ -144,8 +144,8 @@ class Value(Node):
         if self._row is None:
             why = f"{self!r} is a constant or was made inside no_grad()"
             raise RuntimeError(f"nothing to differentiate: no Value in this computation has requires_grad=True: {why}")
-        if modes_on and (mode := interceptor()):
-            mode.backward()
+        if modes_on:
+            listener().backward()
         if retain_graph is False or inputs is not None:
             self._backward_to(gradient, retain_graph, create_graph, inputs)
             return

@@ -23,7 +23,7 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from ..engine.modes import interceptor
+from ..engine.modes import listener
 from ..engine.value import Value
 from ..scalars.kinds import is_tracing, traced, verify
 
@@ -433,8 +433,7 @@ def _of_tensors() -> Any:
 
 def _watched(loss: Any, name: str, scores: Any) -> Any:
     """The loss; `nn.strict_mode` looks at its scores."""
-    if watch := getattr(interceptor(), "watch_scores", None):
-        watch(name, scores)
+    listener().scores(name, scores)
     return loss
 
 

@@ -27,10 +27,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..common.words import checked
-from ..engine.modes import interceptor
+from ..engine.modes import listener
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
 from ..functional.tensors import Pair, pair
-from ..scalars.kinds import is_tracing, traced, verify
+from ..scalars.kinds import traced, verify
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
@@ -231,8 +231,7 @@ class Dropout(Module):
         x = as_tensor(x)
         if not self.training or self.p == 0:
             return x
-        if is_tracing():
-            interceptor().refuse_draw()  # type: ignore[union-attr]
+        listener().draw()
         dtype = x.dtype if x.dtype.kind == "f" else float
         return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p or 1)).astype(dtype)
 
@@ -560,9 +559,7 @@ class BatchNorm1d(Module):
     def _batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of each feature in the batch; updates the running statistics."""
         n, axes = x.size // self.weight.size, (0, 2)[: x.ndim - 1]
-        if is_tracing():
-            what = "the running statistics of BatchNorm1d, as training does (call eval() on the model first)"
-            interceptor().refuse_change(what)  # type: ignore[union-attr]
+        listener().change("the running statistics of BatchNorm1d, as training does (call eval() on the model first)")
         if n < 2:
             raise ValueError(f"each feature has {n} values in shape {x.shape}, and training needs at least two")
         mean, variance = x.mean(axes), x.var(axes)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 from ..common.trees import leaves
 from ..common.undo import all_or_nothing
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
-from ..engine.modes import Mode, Variable, interceptor, modes_on, no_grad
+from ..engine.modes import Mode, Variable, listener, modes_on, no_grad
 from ..engine.rows import LEAF
 from ..engine.value import Node, Value
-from ..scalars.kinds import is_node, is_tracing, node_of
+from ..scalars.kinds import is_node, node_of
 
 # The modules being called, outermost first.
 _calling: ContextVar[tuple[Module, ...]] = ContextVar("calling", default=())
@@ -58,8 +58,8 @@ class Module(KeywordsChecked):
 
     @training.setter
     def training(self, mode: bool) -> None:
-        if is_tracing() and mode != self._training:
-            interceptor().refuse_change(f"the training of {type(self).__name__}")  # type: ignore[union-attr]
+        if mode != self._training:
+            listener().change(f"the training of {type(self).__name__}")
         self._training = mode
 
     def __init_subclass__(cls, tags: bool = False, parts_tag: bool = False, **kwargs: Any) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..common.trees import leaves
 from ..engine import walk
-from ..engine.modes import Intercepting, Interceptor, interceptor
+from ..engine.modes import Intercepting, Interceptor
 from ..engine.rows import Row
-from ..scalars.kinds import frame_of_the_user, is_tracing, node_of, plain
+from ..scalars.kinds import frame_of_the_user, node_of, plain
 
 _REGISTRY = "__warningregistry__"  # where Python notes, in a module, what its filters showed already
 
@@ -47,20 +47,17 @@ class strict(Intercepting):
     ['step(): gradients were not cleared since the last step: call zero_grad() before backward()']
     """
 
-    value: Any = property(  # a trace has no numbers to check
-        lambda self: interceptor() if is_tracing() else self._watch, doc="The function that runs instead of each op."
-    )
-
     @property
-    def _watch(self) -> Watch:
+    def value(self) -> Watch:  # type: ignore[override]
+        """The interceptor that checks each op."""
         return vars(self).setdefault("_seen", Watch())  # one for all threads, also if several are the first
 
     def __enter__(self) -> None:
         super().__enter__()
-        _watching.append(self._watch)
+        _watching.append(self.value)
 
     def __exit__(self, *error: object) -> None:
-        _watching.remove(self._watch)
+        _watching.remove(self.value)
         super().__exit__(*error)
 
 
@@ -102,7 +99,7 @@ class Watch(Interceptor):
                 self.warn(f"'{row.name}' of shapes {shapes[1]} and {shapes[0]} gives all pairs: reshape one")
         return out
 
-    def watch_scores(self, loss: str, scores: Any) -> None:
+    def scores(self, loss: str, scores: Any) -> None:
         """Check that a loss gets scores, not what softmax or sigmoid made of them."""
         rows, ops = _rows(scores), {getattr(x, "_op", "") for x in leaves(scores)}
         if ops == {"sigmoid"}:
@@ -116,7 +113,7 @@ class Watch(Interceptor):
 
     # ---- optimizers
 
-    def watch_step(self, optimizer: Any) -> None:
+    def step(self, optimizer: Any) -> None:
         """Check the gradients that an optimizer is about to use."""
         if all(p.grad is None or p.grad.__class__ is int for p in optimizer.params):
             self.warn("step() before backward(): no parameter of this optimizer has a gradient")
@@ -129,7 +126,7 @@ class Watch(Interceptor):
         if node in self.used:
             self.used[node] = plain(node._gradient) + plain(g) if _same(node._gradient, self.used[node]) else None
 
-    def watch_scaling(self, params: Sequence[Any], factor: float) -> None:
+    def scaled(self, params: Sequence[Any], factor: float) -> None:
         """Note that `clip_grad_norm` has scaled gradients."""
         self.used |= {n: self.used[n] * factor for n in map(node_of, params) if self.used.get(n) is not None}
 

@@ -8,17 +8,17 @@ from types import MethodType
 from typing import Any
 
 from ..common.words import KeywordsChecked
-from ..engine.modes import interceptor, modes_on
+from ..engine.modes import listener, modes_on
 from ..engine.value import Node
-from ..scalars.kinds import is_node, is_tracing
+from ..scalars.kinds import is_node
 
 
 class Settings(KeywordsChecked):
     """Base class of optimizers and schedules: `compile` refuses a change of theirs while it traces a function."""
 
     def __setattr__(self, name: str, x: Any) -> None:
-        if modes_on and is_tracing() and name[0] != "_":
-            interceptor().refuse_change(f"the {name} of {type(self).__name__}")  # type: ignore[union-attr]
+        if modes_on and name[0] != "_":
+            listener().change(f"the {name} of {type(self).__name__}")
         super().__setattr__(name, x)
 
 

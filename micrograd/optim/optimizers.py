@@ -16,9 +16,9 @@ from typing import Any
 
 from ..common.undo import all_or_nothing
 from ..common.words import checked
-from ..engine.modes import interceptor, modes_on
-from ..engine.value import Node, Value
-from ..scalars.kinds import node_of, plain
+from ..engine.modes import listener
+from ..engine.value import Node
+from ..scalars.kinds import plain
 from .checks import Settings, no_count, not_negative, parameters_of, parts_of, unlike
 
 Total = Callable[[Any], Any] | None
@@ -84,7 +84,6 @@ class Optimizer(Settings):
             raise TypeError(f"reduce= takes a function that sums an array over all workers, found {reduce!r:.50}")
         self._total, self._reduced = reduce, False
         self._used: list[Any] = []  # the gradients that the last step used, which are sums if there is a `reduce=`
-        self._copies: dict[Any, Any] = {}  # of the parameters' arrays, for a step that fails
         self.params: list[Any] = parameters_of(params, type(self).__name__)
         self.state: dict[Any, dict[str, Any]] = States({p: State() for p in self.params})
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
@@ -141,41 +140,26 @@ class Optimizer(Settings):
     def step(self) -> None:
         """Update every parameter once, from its `.grad`, after `reduce()`. A NaN propagates to the parameter.
 
-        The step is all or nothing. If it raises an error, no parameter and no state has changed. A Ctrl-C or a lack of
-        memory may come at its very end, and then the step is complete although it raises.
+        A parameter and its state change one after the other. A Ctrl-C, or an error in a rule of your own, may therefore
+        leave some of them updated, as in PyTorch. (A compiled training step is all or nothing.)
         """
-        if not self._reduced:
+        if self._total is not None and not self._reduced:
             self.reduce()
-        if modes_on and (watch := getattr(interceptor(), "watch_step", None)):  # see `nn.strict_mode`
-            watch(self)
-        grads = [p.grad for p in self.params]
-        self.__dict__.update(_reduced=False, _used=grads)
-        ours = type(self)._update.__module__ == __name__  # our rules replace what is in a state, others may write to it
-        copied: Callable[..., Any] = dict if ours else lambda x: deepcopy(dict(x))
-        # None: no backward pass has reached this Tensor
-        steps = [(p, g, self.state[p]) for p, g in zip(self.params, grads, strict=True) if g is not None]
-        data = [p._data if isinstance(p, Node) else self._copied(p) for p, _, _ in steps]
-        states = [copied(state) if state else () for _, _, state in steps]
-        with all_or_nothing([partial(_put_back, steps, data, states)]):
-            for p, g, state in steps:
-                self._update(p, g if g.__class__ is float else plain(g), state)
-
-    def _copied(self, p: Any) -> Any:
-        """A copy of a parameter's array, in memory that each step uses again: new memory is slow."""
-        data = node_of(p)._data
-        kept = self._copies.get(p)
-        if kept is None:
-            self._copies[p] = kept = copy(data)
-        kept[...] = data
-        return kept
+        if self._reduced:
+            self.__dict__.update(_reduced=False, _used=[p.grad for p in self.params])
+        listener().step(self)  # see `nn.strict_mode`
+        for p in self.params:
+            g = p.grad
+            if g is not None:  # None: no backward pass has reached this Tensor
+                self._update(p, g if g.__class__ is float else plain(g), self.state[p])
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
         """Update `p.data`, given the gradient g, of p's shape, and the state of p, a dict. To be overridden."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _update(p, g, state)")
 
     def _decay(self, p: Any, g: Any) -> Any:
-        """The gradient with that of the L2 penalty of p, for an optimizer that has a `weight_decay`."""
-        return g + self.weight_decay * p.data if self.weight_decay else g
+        """The gradient with that of the L2 penalty of p, for an optimizer whose `weight_decay` is not 0."""
+        return g + self.weight_decay * p.data
 
     def state_dict(self) -> dict[str, Any]:
         """Copy the hyperparameters and the state of every parameter.
@@ -275,11 +259,14 @@ class SGD(Optimizer):
             raise ValueError("nesterov=True looks ahead along the momentum: it needs momentum > 0")
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
-        g = self._decay(p, g)
-        if self.momentum:
-            velocity = state["velocity"] = self.momentum * state.get("velocity", 0.0) + g
-            g = g + self.momentum * velocity if self.nesterov else velocity
-        p.data -= self.lr * g
+        if self.weight_decay:
+            g = self._decay(p, g)
+        if not self.momentum:
+            p.data -= self.lr * g
+            return
+        velocity = self.momentum * state.get("velocity", 0.0) + g
+        p.data -= self.lr * (g + self.momentum * velocity if self.nesterov else velocity)
+        state["velocity"] = velocity
 
 
 class Adam(Optimizer):
@@ -333,13 +320,15 @@ class Adam(Optimizer):
         self.betas = tuple(betas)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
-        g = self._decay(p, g)
+        if self.weight_decay:
+            g = self._decay(p, g)
         beta1, beta2 = self.betas
-        t = state["steps"] = state.get("steps", 0) + 1
-        mean = state["mean"] = beta1 * state.get("mean", 0.0) + (1 - beta1) * g
-        squares = state["squares"] = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
-        mean, squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # bias correction: they start at 0
-        p.data -= self.lr * mean / (squares**0.5 + self.eps)
+        t = state.get("steps", 0) + 1
+        mean = beta1 * state.get("mean", 0.0) + (1 - beta1) * g
+        squares = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
+        unbiased, unbiased_squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # both start at 0
+        p.data -= self.lr * unbiased / (unbiased_squares**0.5 + self.eps)
+        state.update(steps=t, mean=mean, squares=squares)
 
 
 class AdamW(Adam):
@@ -412,8 +401,7 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         _set_grads(reached, [plain(p.grad) * factor for p in reached])
-        if modes_on and (watch := getattr(interceptor(), "watch_scaling", None)):
-            watch(reached, factor)
+        listener().scaled(reached, factor)
     return norm
 
 
@@ -425,18 +413,6 @@ def _set_grads(params: list[Any], grads: list[Any]) -> None:
     with all_or_nothing([partial(setattr, p, "grad", p.grad) for p in params]):
         for p, g in zip(params, grads, strict=True):
             p.grad = g
-
-
-def _put_back(steps: list[Any], data: list[Any], states: list[Any]) -> None:
-    """Give parameters their earlier numbers, in the memory that they have, and their earlier states."""
-    for (p, _, state), numbers, remembered in zip(steps, data, states, strict=True):
-        if isinstance(p, Value):
-            p.data = numbers
-        else:
-            p.data[...] = numbers
-            p.data = p.data  # counts as a write
-        state.clear()
-        state.update(remembered)
 
 
 def _norm(grad: Any) -> float:

@@ -4,7 +4,7 @@ floats     the functions of `math`, returning inf or nan where `math` raises
 ops        more rows of the derivative table
 rows       rows with any number of operands
 kinds      what is a node; what a mode replaces, or refuses to read
-modes      set_grad_enabled; modes as decorators of generators and coroutines
+modes      set_grad_enabled, a mode that is also a function
 methods    x.exp(), x.maximum(y), comparisons, ...: what Value and Tensor have in common
 hooks      register_hook
 anomaly    detect_anomaly

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import walk
-from ..engine.modes import Intercepting, Interceptor, interceptor, interceptors
+from ..engine.modes import Intercepting, Interceptor, interceptors
 from ..engine.node import Node
 from .kinds import attach, is_tracing, line_of_the_user, node_of, plain
 
@@ -53,9 +53,7 @@ class detect_anomaly(Intercepting):
     RuntimeError: the backward of 'log' produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
-    value: Any = property(  # a trace has no numbers to check
-        lambda self: interceptor() if is_tracing() else _Noting(), doc="The function that runs instead of each op."
-    )
+    value = _Noting()
 
     def __enter__(self) -> None:
         walk.watchers.append(_refuse_nan)

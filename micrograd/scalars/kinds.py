@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any
 
-from ..engine.modes import Mode, Variable, before_look, before_read, interceptor, modes_on, reading, value_of
+from ..engine.modes import Mode, Variable, before_look, before_read, listener, modes_on, reading, value_of
 from ..engine.value import Node
 
 _OF_ANY_CLASS = {*vars(type("", (), {"__slots__": (), "__annotations__": {}})), "__dict__", "__weakref__"}
@@ -27,23 +27,23 @@ def node_of(x: Any) -> Any:
 
 def plain(x: Any) -> Any:
     """The number or the array of a node; anything else is returned unchanged."""
-    return node_of(x)._data if is_node(x) else x
+    node = node_of(x)
+    return node._data if isinstance(node, Node) else x
 
 
 def is_tracing() -> bool:
     """True while `compile` traces a function on symbols, which have no values."""
-    return bool(modes_on) and hasattr(interceptor(), "traced_node")
+    return bool(modes_on) and listener().traces
 
 
 def traced(x: Any) -> Any:
     """The symbol for a node from outside of the traced function, while `compile` traces; otherwise x itself."""
-    return interceptor().traced_node(x) if is_tracing() else x  # type: ignore[union-attr]
+    return listener().stand_in(x) if modes_on else x
 
 
 def verify(x: Any, rule: Callable[[Any], object]) -> None:
     """Call rule(x), which raises if x is wrong. While `compile` traces, x may have no value: each call verifies it."""
-    if not (is_tracing() and interceptor().verify(x, rule)):  # type: ignore[union-attr]
-        rule(x)
+    listener().verify(x, rule)
 
 
 def watched(x: Any, requires_grad: bool = False) -> Any:

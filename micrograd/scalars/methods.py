@@ -132,10 +132,10 @@ def elementwise(
     arithmetic: Callable[[Row], tuple[Callable[..., Any], Callable[..., Any]]],
     comparison: Callable[[Callable], Callable],
 ) -> Callable[[Class], Class]:
-    """Class decorator: add a method for each public row, operator and comparison.
+    """Class decorator: add a method for each public row, operator and comparison, unless the class has it.
 
     `unary` and `binary` make the method of a row, `arithmetic` those of an operator, `__op__` and `__rop__`, and
-    `comparison` that of a function of the module `operator`.
+    `comparison` that of a function of the module `operator`. All get their name and docstring here.
     """
 
     def decorate(cls: Class) -> Class:
@@ -155,6 +155,7 @@ def elementwise(
 
 
 def _enter(cls: type, name: str, method: Callable, doc: str | None) -> None:
+    method = vars(cls).get(name, method)
     method.__name__, method.__qualname__, method.__module__ = name, f"{cls.__name__}.{name}", cls.__module__
     method.__doc__ = doc
     setattr(cls, name, method)

@@ -1,69 +1,12 @@
-"""More on modes: decorators of generators and coroutines, and `set_grad_enabled`, which is also a function."""
+"""One more mode: `set_grad_enabled`, which is also a function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import ContextDecorator, suppress
+from contextlib import suppress
 from contextvars import Token
-from functools import wraps
 from typing import Any, Self
 
-from ..engine.modes import Mode, OpState, Recording, how
-from .kinds import attach
-
-_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # flags of a code object, as in `inspect`
-SUSPENDED: int = _GENERATOR | _COROUTINE | _ASYNC_GENERATOR
-
-
-def flags_of(function: Any) -> int:
-    """Which of these a function is, whose body a call does not run; 0 for others."""
-    return getattr(getattr(function, "__code__", None), "co_flags", 0) & SUSPENDED
-
-
-@attach(Mode)
-class _Decorator:
-    def __new__(cls, fn: Callable | None = None) -> Any:
-        """A mode; or, as a bare decorator (`@no_grad`), the decorated function."""
-        mode: Any = object.__new__(cls)
-        return mode if fn is None else mode(fn)
-
-    def __call__(self: Any, fn: Callable[..., Any]) -> Any:
-        kind = type(self).__name__
-        if not callable(fn):
-            raise TypeError(f"{kind} decorates a function, found {type(fn).__name__}")
-        if (flags := flags_of(fn)) & _ASYNC_GENERATOR:
-            raise TypeError(f"{fn.__name__} is an async generator: write `with {kind}():` inside it")
-        if flags & _GENERATOR:
-
-            @wraps(fn)
-            def resumed(*args: Any, **kwargs: Any) -> Generator:
-                return (yield from _Inside(self, fn(*args, **kwargs)))
-
-            return resumed
-        if flags & _COROUTINE:
-
-            @wraps(fn)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
-                with self:
-                    return await fn(*args, **kwargs)
-
-            return awaited
-        return ContextDecorator.__call__(self, fn)
-
-
-class _Inside(Generator):
-    """A generator that runs inside a mode, which is off while the caller runs."""
-
-    def __init__(self, mode: Mode, generator: Generator):
-        self.mode, self.generator = mode, generator
-
-    def send(self, value: Any) -> Any:
-        with self.mode:
-            return self.generator.send(value)
-
-    def throw(self, *error: Any) -> Any:  # type: ignore[override]
-        with self.mode:
-            return self.generator.throw(*error)
+from ..engine.modes import OpState, Recording, how
 
 
 class _Called(OpState):

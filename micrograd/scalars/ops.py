@@ -153,9 +153,14 @@ def leaky_relu(slope: float = 0.01) -> Row:
 
 @lru_cache(maxsize=1024)
 def _leaky_relu(slope: float) -> Row:
+    def forward(a: Any) -> Any:
+        if a.__class__ is float:  # the most frequent, and it looks up nothing
+            return a if a > 0 else slope * a
+        return lib(a).where(a > 0, a, slope * a)
+
     return Row(
         "leaky_relu",
-        lambda a: lib(a).where(a > 0, a, slope * a),
+        forward,
         lambda g, _out, a: g * (step(a) + slope * (1 - step(a))),
         settings={"slope": slope},
     )

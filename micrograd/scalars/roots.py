@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..engine.modes import interceptor, modes_on
+from ..engine.modes import listener
 from ..engine.value import Node
 from .kinds import is_node, is_tracing, node_of, traced
 from .passes import run_pass
@@ -49,8 +49,7 @@ def backward(
     roots = _nodes(tensors, "a root")
     targets = None if inputs is None else _nodes(inputs, "an input")
     seeds = seeded(roots, grad_tensors, create_graph)
-    if modes_on and (mode := interceptor()):
-        mode.backward()
+    listener().backward()
     order, _ = run_pass(roots, seeds, create_graph, targets, store=True)
     _release(roots, order, retain_graph, create_graph)
     for root in roots:
@@ -100,8 +99,7 @@ def grad(
                 f"input {i} has no gradient: no output depends on it; allow_unused=True gives None for such inputs"
             )
     _release(outputs, order, retain_graph, create_graph)
-    if is_tracing():
-        interceptor().asked(inputs)  # type: ignore[union-attr]
+    listener().asked(inputs)
     taken: set[int] = set()
     return tuple([node._own(found[node], taken) if node in found else None for node in inputs])
 

@@ -25,7 +25,7 @@ import numpy as np
 from ..common.words import unknown
 from ..engine.by_hand import Closure
 from ..engine.locks import holding
-from ..engine.modes import interceptor, is_grad_enabled, modes_on
+from ..engine.modes import is_grad_enabled, listener, modes_on
 from ..engine.rows import LEAF, Row
 from ..engine.walk import lock
 from ..scalars import ops, roots
@@ -211,8 +211,7 @@ class Handle:
         Raises:
             RuntimeError: the dtype is not a float, or self is not a leaf.
         """
-        if modes_on and (mode := interceptor()):
-            mode.freeze(self)
+        listener().freeze(self)
         _check_float(self.dtype, wanted)
         node = self._node
         if wanted == (node._row is not None):

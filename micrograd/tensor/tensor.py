@@ -19,7 +19,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ..common.words import checked
 from ..engine.rows import lib
 from ..scalars import ops
-from ..scalars.kinds import read_data, traced
+from ..scalars.kinds import traced
 from ..scalars.methods import Elementwise, elementwise
 from . import arrays, fused
 from .arrays import Axis, Shape, axes_of, axis_of, in_numpys_words, lengths, plain_index, real_dtype
@@ -298,8 +298,7 @@ class Tensor(Handle, Elementwise):
 
         Args:
             pad_width: the number of elements to add, as one int, a pair (before, after), or a pair for each axis.
-            mode: "constant", or a mode of NumPy's that repeats elements ("edge", "reflect", "symmetric", "wrap"), or
-                what they have in common ("mean", "maximum", "minimum", "median"), or runs down to 0 ("linear_ramp").
+            mode: "constant", or a mode of NumPy's that repeats elements ("edge", "reflect", "symmetric", "wrap").
             constant_values: what to pad with in mode "constant", a number, or as `pad_width`.
 
         Returns:
@@ -311,18 +310,21 @@ class Tensor(Handle, Elementwise):
 
         >>> Tensor([1, 2]).pad((1, 2)).tolist()
         [0, 1, 2, 0, 0]
-        >>> Tensor([1.0, 3.0]).pad(1, "mean").tolist()
-        [2.0, 1.0, 3.0, 2.0]
+        >>> Tensor([1, 2]).pad(1, "edge").tolist()
+        [1, 1, 2, 2]
         """
         if mode in ("edge", "reflect", "symmetric", "wrap"):
             return chosen(self, np.pad, pad_width, mode=mode)
+        if mode != "constant":
+            raise ValueError(
+                f"a Tensor is padded in the modes constant, edge, reflect, symmetric and wrap, found {mode!r:.60}: "
+                "compute what stands at the ends, and put it there with concatenate"
+            )
         widths = np.broadcast_to(pad_width, (self.ndim, 2))
         if widths.dtype.kind not in "iu":
             raise TypeError(f"pad_width is made of ints, found {pad_width!r:.60}")
         if widths.min(initial=0) < 0:
             raise ValueError(f"pad_width is never negative, found {pad_width!r:.60}: an index removes elements")
-        if mode != "constant":
-            return _padded(self, mode, widths.tolist())
         sides = list(zip(widths.tolist(), self.shape, strict=True))
         whole = slice(None)  # of an axis without padding: a program for any batch has no length of it
         index = tuple(slice(before, before + n) if before or after else whole for (before, after), n in sides)
@@ -631,30 +633,7 @@ def chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
     return record(arrays.getitem(places), a.flatten())
 
 
-def _padded(a: Tensor, mode: str, widths: list[tuple[int, int]]) -> Tensor:
-    """The Tensor padded by what NumPy computes along each axis in turn."""
-    if not (mode == "linear_ramp" or mode in _STATISTICS):
-        known = ", ".join(["constant", "edge", "reflect", "symmetric", "wrap", *_STATISTICS, "linear_ramp"])
-        raise ValueError(f"found the mode {mode!r:.60}: a Tensor is padded in the modes {known}")
-    if a.dtype.kind != "f":  # NumPy rounds what it computes of integers, and no gradient is lost
-        return Tensor(np.pad(read_data(a._node), widths, mode))  # type: ignore[call-overload]
-    for axis, (before, after) in enumerate(widths):
-        if before + after and mode == "linear_ramp":  # linear, so it is a product with the ramps of a unit matrix
-            ramps = np.pad(np.eye(a.shape[axis], dtype=a.dtype), ((before, after), (0, 0)), mode)
-            a = (a.swapaxes(axis, -1) @ ramps.T).swapaxes(axis, -1)
-        elif before + after:
-            ends = _STATISTICS[mode](a, axis, True)
-            a = record(arrays.concatenate(axis), *[ends] * before, a, *[ends] * after)
-    return a
-
-
-def _median(a: Tensor, axis: int, _keepdims: bool) -> Tensor:
-    in_order, n = a.sort(axis).swapaxes(axis, 0), a.shape[axis]
-    return ((in_order[(n - 1) // 2] + in_order[n // 2]) / 2).expand_dims(0).swapaxes(axis, 0)
-
-
 Tensor.clip = in_numpys_words(Tensor.clip)
-_STATISTICS = {"mean": Tensor.mean, "maximum": Tensor.max, "minimum": Tensor.min, "median": _median}
 for _name, _method in [*vars(Tensor).items(), ("__init__", Handle.__init__)]:
     if callable(_method) and not {"axis", "_children"}.isdisjoint(inspect.signature(_method).parameters):
         setattr(Tensor, _name, checked(_method))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import pytest
 
+import micrograd
 import micrograd.engine
 
 IMPORTS = """
@@ -150,3 +153,34 @@ def test_engine_alone_runs(program: str, monkeypatch: pytest.MonkeyPatch):
     finally:
         for name in [name for name in sys.modules if name.startswith("engine_alone.")]:
             del sys.modules[name]
+
+
+WHAT_IS_REPLACED = """
+import importlib, pkgutil, sys, types
+package = types.ModuleType("micrograd")  # without its own __init__, which would load more than the engine
+package.__path__ = [sys.argv[1]]
+sys.modules["micrograd"] = package
+def load(folder):
+    for found in pkgutil.walk_packages([f"{sys.argv[1]}/{folder}"], f"micrograd.{folder}."):
+        importlib.import_module(found.name)
+load("engine")
+read = {
+    (module.__name__, name, key): (x, key, member)
+    for module in [*sys.modules.values()] if module.__name__.startswith("micrograd.engine.")
+    for name, x in vars(module).items() if isinstance(x, type) and x.__module__ == module.__name__
+    for key, member in vars(x).items()
+}
+assert len(read) > 100
+for folder in ("scalars", "autograd", "nn", "optim", "functional"):
+    load(folder)
+    importlib.import_module(f"micrograd.{folder}")
+print(*[where for where, (x, key, member) in read.items() if vars(x).get(key) is not member], sep="\\n")
+"""
+
+
+def test_what_one_reads_in_the_engine_is_what_runs_once_all_is_imported():
+    folder = Path(micrograd.__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", WHAT_IS_REPLACED, str(folder)], capture_output=True, text=True, check=False
+    )
+    assert (done.stderr, done.stdout) == ("", "\n")

@@ -113,66 +113,24 @@ def test_mode_decorates_a_function_and_keeps_its_name_and_result(decorate: Calla
     assert (f.__name__, f.__doc__, recorded()) == ("f", "Doc.", True)
 
 
-@no_grad()
-def generator(log: list):
-    """Notes what it is sent or thrown, and whether ops are recorded at the time."""
-    try:
-        while True:
-            try:
-                got = yield recorded()
-                log.append(("sent", got, recorded()))
-                if got == "stop":
-                    return "done"
-            except KeyError as error:
-                log.append(("caught", str(error), recorded()))
-    finally:
-        log.append(("closed", recorded()))
+def generator():
+    yield
 
 
-def test_decorated_generator_runs_inside_the_mode_and_what_is_between_its_items_outside():
-    log: list = []
-    g = generator(log)
-    for step in (next, next, lambda g: g.send(7), lambda g: g.throw(KeyError("k"))):
-        assert (step(g), recorded()) == (False, True)
-    with pytest.raises(StopIteration) as stop:
-        g.send("stop")
-    assert stop.value.value == "done"
-    assert log == [*[("sent", x, False) for x in (None, 7)], ("caught", "'k'", False), ("sent", "stop", False),
-                   ("closed", False)]  # fmt: skip
+async def coroutine():
+    pass
 
 
-def test_decorated_generator_that_is_closed_or_fails_ends_inside_the_mode():
-    log: list = []
-    closed, failing = generator(log), generator(log)
-    next(closed), next(failing)
-    closed.close()
-    with pytest.raises(OSError, match="disk"):
-        failing.throw(OSError("disk"))
-    assert (log, recorded()) == ([("closed", False)] * 2, True)
+async def both():
+    yield
 
 
-def test_decorated_coroutine_is_off_while_others_run():
-    found = []
-
-    async def turns(name: str):
-        for _ in range(3):
-            found.append((name, recorded()))
-            await asyncio.sleep(0)
-        return name
-
-    async def main():
-        return await asyncio.gather(no_grad()(turns)("quiet"), turns("loud"))
-
-    assert asyncio.run(main()) == ["quiet", "loud"]
-    assert found == [("quiet", False), ("loud", True)] * 3
-
-
-def test_decorated_async_generator_is_refused_with_a_hint():
-    async def items():
-        yield 1
-
-    with pytest.raises(TypeError, match=r"with no_grad\(\)"):
-        no_grad(items)
+@pytest.mark.parametrize("suspended", [generator, coroutine, both])
+@pytest.mark.parametrize("decorate", [no_grad, no_grad(), lambda f: set_grad_enabled(False)(f)])
+def test_function_that_a_call_does_not_run_is_not_decorated_and_the_error_says_what_to_write(decorate, suspended):
+    with pytest.raises(TypeError, match=rf"`async def`, such as {suspended.__name__}: write `with .*inside it"):
+        decorate(suspended)
+    assert recorded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

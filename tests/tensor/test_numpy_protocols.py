@@ -25,7 +25,7 @@ KEYWORDS: dict[str, Any] = {  # a value of each that is not the default
     "out": np.empty((2, 3)), "mean": np.full((1, 1), 0.4), "k": 1, "ord": 3, "order": "F", "copy": True,
     "kind": "stable", "casting": "unsafe",
     "stable": True, "descending": True, "decimals": 1, "a_min": 0.2, "a_max": 0.6, "min": 0.2, "max": 0.6,
-    "subok": True, "device": "cpu", "optimize": True, "mode": "mean", "constant_values": (1, 2), "end_values": 3.0,
+    "subok": True, "device": "cpu", "optimize": True, "mode": "edge", "constant_values": (1, 2), "end_values": 3.0,
     "stat_length": 1, "reflect_type": "odd", "axes": (1, 0), "indices_or_sections": 1, "shift": 1, "repeats": 2,
     "reps": 2, "pad_width": 1, "indices": np.array([[0], [2]]), "shape": (3, 2), "newshape": (3, 2), "axis1": 0,
     "axis2": 1, "source": 0, "destination": 1,
@@ -34,7 +34,7 @@ MORE = {
     "pad": ("constant_values", "end_values", "stat_length", "reflect_type"),
     "einsum": ("dtype", "order", "casting"),
 }
-MODES = {"end_values": "linear_ramp", "stat_length": "maximum", "reflect_type": "reflect", "mode": "mean"}
+MODES = {"end_values": "linear_ramp", "stat_length": "maximum", "reflect_type": "reflect", "mode": "edge"}
 OPERANDS: dict[Any, Callable[[Any], tuple]] = {  # of a function that takes others than one array, or that one twice
     np.einsum: lambda x: ("ij,jk", x, A.T), np.where: lambda x: (A > 0.4, x, 0.0), np.astype: lambda x: (x, float),
     np.dot: lambda x: (x, A.T), np.matmul: lambda x: (x, A.T), np.outer: lambda x: (x, A),
