@@ -1,6 +1,7 @@
 // What both live pages share: light and dark, how far Python is, links that hold a text, the player.
 import {written} from "./vendor/numbers.js";
 
+/** @type {(id: string) => any} an element, whose kind the page knows */
 export const $ = id => document.getElementById(id);
 export const four = x => typeof x === "string" ? x.replace("-", "−") : written(x);  // as the pictures write numbers
 
@@ -52,7 +53,8 @@ export async function packed(text) {
   return `packed=${btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 export async function linked() {  // what the address holds, as a Map; "code" is the text
-  const found = new Map(location.hash.slice(1).split("&").filter(Boolean).map(part => part.split(/=(.*)/s, 2)));
+  const parts = location.hash.slice(1).split("&").filter(Boolean).map(part => part.split(/=(.*)/s, 2));
+  const found = new Map(parts.map(([name, value]) => [name, value]));
   try {
     for (const [name, value] of found) found.set(name, decodeURIComponent(value ?? ""));
     if (found.has("packed")) {
@@ -84,6 +86,7 @@ export function wrong(error, edit) {
 
 // ---- the player: a page in a frame, which redraws a new story in place
 export class Player {
+  /** @type {Promise<void>} */
   #loaded;
   constructor(frame) {
     this.frame = frame;

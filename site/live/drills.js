@@ -75,7 +75,7 @@ async function check() {
   const {judged} = session.done.at(-1);
   judged.forEach((one, k) => {
     fields[k].readOnly = true;
-    fields[k].nextSibling.replaceChildren(...verdict(one));
+    fields[k].nextElementSibling.replaceChildren(...verdict(one));
   });
   const wrong = judged.filter(({fault}) => fault), told = wrong.length ? wrong.map(one => `${spoken(one.name)} is ${one.truth}: ${one.words}`).join(". ") : "All right";
   $("said").textContent = wrong.length ? `${judged.length - wrong.length} of ${judged.length} right.` : "All right.";
@@ -107,7 +107,7 @@ function score() {
 const SVG = "http://www.w3.org/2000/svg", WIDE = 122, HIGH = 58, BOX = [92, 36];
 const words = ({leaves, steps}) => typeset([...Object.entries(leaves).map(([name, x]) => `${name} is ${x}`), ...steps.map(({name, text}) => `${name} is ${text.replace("*", "times").replace("+", "plus")}`)].join(", "));
 function drawn(graph) {
-  const at = {}, columns = [], size = {};
+  const at = {}, columns = [];
   for (const name of Object.keys(graph.leaves)) at[name] = 0;
   for (const {name, operands} of graph.steps) at[name] = 1 + Math.max(...operands.map(operand => at[operand]));
   for (const name in graph.leaves) at[name] = Math.min(...graph.steps.filter(({operands}) => operands.includes(name)).map(step => at[step.name])) - 1;

@@ -44,11 +44,11 @@ answer();
 
 // ---- the network: a few steps for each picture of the screen
 const plane = new Plane($("plane")), first = network.state(), LAST = 600, EACH = 4;
-let draw = random(1), steps = 0, loss = NaN, learning = !still;
+let draw = random(1), steps = 0, learning = !still;
 plane.begin(about, "sign");
 function step() {
   const picked = Array.from({length: batch}, () => about.points[Math.floor(draw() * about.points.length)]);
-  loss = network.step({points: picked.map(([place]) => place), answers: picked.map(([, answer]) => answer)});
+  network.step({points: picked.map(([place]) => place), answers: picked.map(([, answer]) => answer)});
   steps += 1;
 }
 function show() {

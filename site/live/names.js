@@ -34,7 +34,9 @@ export class Names {
   #first;
   // `learner` and `reader` are the modules gpt.js and read.js; the model begins as it was when the site was built.
   constructor(learner, reader, settings) {
-    Object.assign(this, {learner, reader, settings});
+    this.learner = learner;
+    this.reader = reader;
+    this.settings = settings;
     this.#first = learner.state();
     this.number = Object.fromEntries([...settings.letters].map((letter, k) => [letter, k]));
   }

@@ -1,12 +1,13 @@
 // A service worker: what the host sent last is kept, and comes when the host does not answer.
 const KEPT = "micrograd";
-addEventListener("install", event => event.waitUntil((async () => {
+const worker = /** @type {any} */ (self);
+worker.addEventListener("install", event => event.waitUntil((async () => {
   const list = await (await fetch("vendor/offline.json")).json(), kept = await caches.open(KEPT);
   await kept.addAll(["vendor/offline.json", ...list]);
-  await skipWaiting();
+  await worker.skipWaiting();
 })()));
-addEventListener("activate", event => event.waitUntil(clients.claim()));
-addEventListener("fetch", event => {
+worker.addEventListener("activate", event => event.waitUntil(worker.clients.claim()));
+worker.addEventListener("fetch", event => {
   const {request} = event;
   if (request.method === "GET" && new URL(request.url).origin === location.origin) event.respondWith(answered(request));
 });

@@ -68,6 +68,7 @@ function painted(scores, side) {
 
 // ---- the plane, or the curve of a model with one input
 export class Plane {
+  chosen = -1;  // the point whose graph is shown
   constructor(canvas) { this.canvas = canvas; }
 
   begin({points, held_out: held = [], surface, parameters}, kind, axes = null) {  // the names of x and y, if they are written
@@ -109,11 +110,11 @@ export class Plane {
     points.forEach(([, answer], k) => {
       if (this.kind === "number") loss += (said[0][k] - answer) ** 2;
       else if (said.length === 1) {
-        right += said[0][k] * answer > 0;
+        right += Number(said[0][k] * answer > 0);
         loss += Math.max(0, 1 - said[0][k] * answer);
       } else {
         const of = said.map(score => score[k]), best = Math.max(...of);
-        right += of.every((score, i) => i === answer || score < of[answer]);
+        right += Number(of.every((score, i) => i === answer || score < of[answer]));
         loss += Math.log(of.reduce((sum, score) => sum + Math.exp(score - best), 0)) + best - of[answer];
       }
     });
@@ -206,6 +207,7 @@ export class Plane {
 }
 
 // ---- lines over the steps
+/** @type {(canvas: HTMLCanvasElement, series: any[], given?: any) => void} */
 export function lines(canvas, series, {log = false, top: most} = {}) {
   const width = canvas.clientWidth, height = canvas.clientHeight, drawing = sharp(canvas, width, height);
   const left = 38, right = 12, top = 8, bottom = 20, steps = Math.max(...series.map(({at}) => at.length));
@@ -325,7 +327,7 @@ export class Network {
     })));
     const {surface, side, inputs} = this.plane, by = devicePixelRatio || 1;
     this.neurons.forEach((layer, k) => layer.forEach((button, i) => {
-      const canvas = button.firstChild, said = surface.value(k === 0 ? ["x", i] : surface.layers[k - 1][i]);
+      const canvas = /** @type {HTMLCanvasElement} */ (button.firstElementChild), said = surface.value(k === 0 ? ["x", i] : surface.layers[k - 1][i]);
       canvas.width = canvas.height = this.side * by;
       const drawing = canvas.getContext("2d");
       if (inputs === 2) drawing.drawImage(painted([said], side), 0, 0, canvas.width, canvas.height);

@@ -71,7 +71,7 @@ function stop() {
 // ---- sliders
 const hue = x => x > 0 ? "above" : x < 0 ? "below" : "";  // as in the player: blue above zero, orange below
 let current = [], held = false, moved = false;
-function sliders({sliders: found, root}) {
+function sliders({sliders: found, root = null}) {
   const names = list => list.map(slider => slider.name).join();
   if (names(found) !== names(current) || !$("numbers").children.length) $("numbers").replaceChildren(...found.map(row));
   current = found;

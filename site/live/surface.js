@@ -11,7 +11,11 @@ const both = {"-": (x, y) => x - y, "/": (x, y) => x / y, "**": (x, y) => x ** y
 export class Surface {
   // `points` are as many arrays as the model has inputs, each with one coordinate of all points.
   constructor({code, scores, layers}, points) {
-    Object.assign(this, {code, scores, layers, points, size: points[0].length});
+    this.code = code;
+    this.scores = scores;
+    this.layers = layers;
+    this.points = points;
+    this.size = points[0].length;
     this.results = code.map(() => new Float32Array(this.size));
   }
   follow(parameters) {

@@ -271,7 +271,7 @@ function controls() {
   for (const id of ["noise", "size"]) $(id).parentElement.hidden = own();
   $("part").parentElement.hidden = !own() || !part;
   if (part) $("part").value = part[1];
-  $("partis").textContent = part ? `${Math.round(100 * part[1])} %` : "";
+  $("partis").textContent = part ? `${Math.round(100 * +part[1])} %` : "";
   $("own").hidden = !own();
 }
 function group(text, name, less, more, canLess, canMore) {
@@ -349,7 +349,7 @@ function rewrite(next, goesOn = false) {  // one undo; `goesOn` with the stroke 
 }
 function drawn(event, first = false) {
   const now = held(edit.text), {rows, middle, reach} = now, place = plane.place(event), size = $("plane").clientWidth / 3.2, kind = tool();
-  const away = ([x, y], [a, b]) => size * Math.hypot(x - a, y - b), points = scaled(now).map(([at]) => at);
+  const away = (one, other) => size * Math.hypot(one[0] - other[0], one[1] - other[1]), points = scaled(now).map(([at]) => at);
   const distances = points.map(at => away(at, place)), least = Math.min(...distances), k = least < 14 ? distances.indexOf(least) : -1;
   const row = [...place.map((x, i) => Number((x * reach[i] + middle[i]).toPrecision(4))), +kind];
   if (first) stroke = {moved: kind === "erase" ? -1 : k, last: null, changed: false};
@@ -400,7 +400,7 @@ function use(given) {  // the numbers of the columns that were chosen
   $("guessed").textContent = error ?? `${guessed} ${listed(bad)}`;
   $("columns").hidden = Boolean(error);
   for (const id of error ? [] : COLUMNS) {
-    $(`column-${id}`).replaceChildren(...found.columns.map((name, k) => new Option(name, k)));
+    $(`column-${id}`).replaceChildren(...found.columns.map((name, k) => new Option(name, String(k))));
     $(`column-${id}`).value = found.given[id];
   }
   if (error || !rows.length) return;
