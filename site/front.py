@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from micrograd import Value, compile, save, value_and_grad
-from micrograd.viz.page import numbers
+from micrograd.viz.page import colours, numbers
+from micrograd.viz.training.classes import MANY, SHAPES, SIDES
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "live"))
 from lab.training import LOSSES, Training
@@ -37,9 +38,22 @@ def stepped(kind: str, data: str, path: Path) -> tuple[Training, list[int]]:
     return training, [places[id(p)] for p in model.parameters()]
 
 
+def looks() -> str:
+    """How classes look: the table of `micrograd.viz.training.classes`, with its colours, as a module of JavaScript."""
+    light, dark = colours()
+
+    def rows(hues: tuple[str, ...]) -> str:
+        shapes = zip(hues, SHAPES, strict=False)
+        told = [{"light": light[hue], "dark": dark[hue]} | shape._asdict() for hue, shape in shapes]
+        return json.dumps(told, ensure_ascii=False)
+
+    return f"export const SIDES = {rows(SIDES)};\nexport const MANY = {rows(MANY)};\n"
+
+
 def written(folder: Path) -> None:
-    """Write neuron.js, a step for each kind of answers, two files of JSON with what belongs to them, and numbers.js."""
+    """Write neuron.js, a step for each kind of answers, two files of JSON with what belongs to them, and two tables."""
     (folder / "numbers.js").write_text(f"{numbers()}\nexport {{thickness, written}};\n", encoding="utf-8")
+    (folder / "classes.js").write_text(looks(), encoding="utf-8")
     slopes = compile(value_and_grad(neuron))
     slopes([*NUMBERS.values()])
     save(slopes, folder / "neuron.js")

@@ -17,6 +17,7 @@ from micrograd import functional as F
 
 RNG = np.random.default_rng(0)
 A, B, ROWS, SQUARE, CUBE = (RNG.normal(size=shape) for shape in ((3, 4), (4, 5), (4, 3), (3, 3), (2, 3, 4)))
+MASK = A > 0.3
 IMAGE = RNG.normal(size=(1, 1, 7, 9))
 SIGNS = np.array([[1.0, -1, 1], [1, 1, 1], [-1, -1, 1], [1, 1, -1]])
 Case = tuple[Callable[..., Any], tuple[np.ndarray, ...]]
@@ -34,6 +35,9 @@ FUNCTIONS: dict[str, Case] = {
     "slices put together": (lambda a: concatenate([a[:, :2].tanh(), a[:, 2:].exp()], 1), (A,)),
     "slices of all kinds": (lambda a: a[..., ::-2, None, 0], (CUBE,)),
     "where by a comparison": (lambda a, b: where(a > b, a, b * 2), (A, A[::-1].copy())),
+    "where by two comparisons": (lambda a: where((a > -0.5) & (a < 1) | ~(a < 1.5), a, a * 2), (A,)),
+    "where by a mask and a comparison": (lambda a: where(np.logical_or(MASK ^ (a > 0), False), a, a * 2), (A,)),
+    "masks by NumPy's functions": (lambda a: where(np.logical_not(a > 0) | np.logical_xor(a > 1, MASK), a, 1), (A,)),
     "elements by two lists": (lambda a: a[[0, 2, 0], [1, 1, 1]], (A,)),
     "rows by an argument": (lambda a, places: a[places], (A, np.array([0, 2, 2]))),
     "rows of a constant": (lambda a, places: Tensor(SQUARE)[places] * a, (SQUARE, np.array([0, 2, 1]))),

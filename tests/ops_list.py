@@ -237,6 +237,7 @@ OPS = [
     Op("clip:low", lambda a: a.clip(0), lambda a: a * step(a), kink=abs),
     Op("clip:high", lambda a: a.clip(high=0.5), lambda a: min(a, 0.5), kink=lambda a: abs(a - 0.5),
        torch=lambda torch, a: a.clip(max=0.5)),
+    Op("clip:unbounded", lambda a: a.clip(), lambda a: a + 0, torch=lambda torch, a: a + 0),
     Op("maximum", lambda a, b: a.maximum(b), max, (ANY, ANY), kink=lambda a, b: abs(a - b), edges=(
         ((2.0, 2.0), 2, (0.5, 0.5)), ((inf, inf), inf, (0.5, 0.5)), ((inf, 1.0), inf, (1, 0)),
         ((nan, 1.0), nan, (1, 1)), ((1.0, nan), nan, (1, 1)),

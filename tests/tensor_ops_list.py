@@ -232,6 +232,7 @@ UNARY = [
     Op("clip:low", lambda a: a.clip(-1.0), lambda a: np.clip(a, -1, None), kinks=(-1,)),
     Op("clip:high", lambda a: a.clip(high=2.0), lambda a: np.clip(a, None, 2), lambda t, a: a.clip(max=2.0),
           kinks=(2,)),
+    Op("clip:unbounded", lambda a: a.clip(), lambda a: a * 1.0, lambda t, a: a * 1.0),
     Op("astype", lambda a: a.astype(np.float64), None, lambda t, a: a.double(), linear=True, brings_float64=True,
           bad=((lambda: zeros(2).astype("no such dtype"), TypeError, "no such dtype"),)),
 ]  # fmt: skip

@@ -12,9 +12,15 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from micrograd.viz.page import image
+from micrograd.viz.training.plots import class_look
 
 BLUE, ORANGE, GREEN, INK = "#0072B2", "#C24E00", "#00805C", "#1B2333"  # for lines; colour-blind safe
 SKY, PALE, SAND, GREY = "#8EC1E0", "#E3EFF6", "#F0B48A", "#5A6478"  # backgrounds for dark text
+
+
+def looks(count: int) -> list[tuple[str, str]]:
+    """The colour and the marker of each of so many classes, as in the library's plots and movies."""
+    return [class_look(k, count) for k in range(count)]
 
 
 def as_pictures() -> None:
@@ -27,7 +33,9 @@ def png(figure: Figure) -> tuple[bytes, dict[str, int]]:
     """The figure as PNG of at most 48 colours, and its size on the page: sharp, and a few kilobytes."""
     file = io.BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight")
-    picture = Image.open(file).convert("RGB").quantize(48, dither=Image.Dither.NONE)
+    whole = Image.open(file).convert("RGB")
+    covering = Image.Quantize.MAXCOVERAGE  # which keeps the colours of small points
+    picture = whole.quantize(48, covering, dither=Image.Dither.NONE)
     picture.save(file := io.BytesIO(), format="png", optimize=True)
     return file.getvalue(), {"width": picture.width * 96 // 120, "height": picture.height * 96 // 120}
 

@@ -200,7 +200,7 @@ class lazy(Intercepting):
     6.0
     """
 
-    value = DEFERRING
+    value: Any = DEFERRING
 
 
 class _eager(Intercepting):

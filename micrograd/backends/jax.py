@@ -176,7 +176,9 @@ INTO_RESULT = {".sum", ".mean", ".cumsum", "matmul", "dot", "matmul_like", "eins
 
 
 def _kind(x: Any) -> Any:
-    """The dtype of an array; of a number, its Python type; None for a setting."""
+    """The dtype of an array or a bool; of a number, its Python type; None for a setting."""
+    if x.__class__ is bool:
+        return np.dtype(bool)
     if x.__class__ is Symbol and x.shape is None:
         return float if x.dtype is None else x.dtype
     return (

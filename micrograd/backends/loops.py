@@ -276,7 +276,7 @@ class Loops:
     def _clipped(self, x: Symbol, a: Any, low: Any, high: Any) -> View:
         for op, limit in (("maximum", low), ("minimum", high)):
             a = a if limit is None else self._elementwise(x, op, a, limit)
-        return a if a.__class__ is View else self._copied(self._operand(a, x.shape), x.dtype)
+        return a if a.__class__ is View else self._copied(self._operand(a, x.shape or ()), x.dtype)
 
     def _reduced(self, x: Symbol, a: Any, axis: Any, op: str) -> View:
         """The sum, or the maximum or minimum, of the elements along axes."""

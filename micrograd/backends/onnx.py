@@ -41,7 +41,7 @@ def to_bytes(program: Lowered, others: Sequence[Lowered], dtype: Any, by_rows: b
 
     Raises:
         ModuleNotFoundError: the package onnx is missing.
-        RuntimeError: the program contains an operation without an ONNX form.
+        RuntimeError: the program contains an operation without an ONNX form, or no result that it computes.
         ValueError: dtype is another one.
     """
     kind = np.dtype(dtype)
@@ -58,7 +58,12 @@ def to_bytes(program: Lowered, others: Sequence[Lowered], dtype: Any, by_rows: b
         with suppress(RuntimeError):
             model = graph.model(Graph(onnx, kind, other, by_rows))
             break
-    onnx.checker.check_model(model, full_check=True)
+    if not graph.outputs:
+        raise RuntimeError("the function returns no node, so an .onnx file would compute nothing")
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise RuntimeError(f"ONNX lacks an operation of this dtype: change it by astype(); {error}") from error
     return model.SerializeToString()
 
 

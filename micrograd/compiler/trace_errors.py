@@ -60,6 +60,10 @@ MASKED = (
     "a compiled function cannot be given an index by a condition: the numbers decide how many elements it picks. Write "
     "where(condition, a, 0.0), or pass the mask as an array that the function closes over"
 )
+BITS = (
+    "a compiled function combines masks alone by &, |, ^ and ~, found the dtype {}: a comparison makes a mask, such as "
+    "a != 0"
+)
 DRAWN = (
     "a compiled function cannot draw random numbers: each call of the program would have the same ones. Draw outside, "
     "and pass the draws as an argument; dropout is for eager mode, or off by eval()"

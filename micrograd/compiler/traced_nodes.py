@@ -29,7 +29,7 @@ from ..scalars.kinds import is_tracing
 from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
 from .graph import EndedGraph
 from .symbols import BINARY, Symbol, stand_in
-from .trace_errors import BACKWARD, ELSEWHERE, GRAD, OWN_OP, READ, REDEFINED, SETTING, WRITE, frozen
+from .trace_errors import BACKWARD, BITS, ELSEWHERE, GRAD, OWN_OP, READ, REDEFINED, SETTING, WRITE, frozen
 
 OPERATORS = {f"__{side}{name}__" for name in BINARY for side in ("", "r")} | {"__neg__"}
 
@@ -38,6 +38,19 @@ def _comparison(name: str) -> Callable:
     """A comparison that returns a node: a condition for `where`, 1 or 0."""
     row = Row(name, getattr(operator, name), None)
     return lambda self, other: self._apply(row, (self, other))
+
+
+def _logic(op: str) -> Callable:
+    """An operator of masks, or a function of NumPy's, that returns a node as a comparison does."""
+
+    def forward(*masks: Any) -> Any:
+        for dtype in (np.asarray(stand_in(mask)).dtype for mask in masks):
+            if dtype.kind != "b":
+                raise frozen(BITS.format(dtype))
+        return getattr(np, op)(*masks)
+
+    row = Row(op, forward, None)
+    return lambda *masks: next(filter(is_traced, masks))._apply(row, masks)
 
 
 # detach() as a row, so that programs on arrays can do it too
@@ -156,6 +169,11 @@ class TracedTensor(Traced, Tensor):
 
     __slots__ = ()
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        if ufunc.__name__ in LOGIC and method == "__call__" and not named:
+            return LOGIC[ufunc.__name__](*inputs)
+        return super().__array_ufunc__(ufunc, method, *inputs, **named)  # type: ignore[misc]
+
     def __array_function__(self, function: Callable, types: Any, args: Any, named: Any) -> Any:
         if function in (np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like):
             return function(stand_in(data_of(args[0])), *args[1:], **named)  # which needs no numbers
@@ -180,6 +198,12 @@ for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
     setattr(Traced, _name, _comparison(_name))
 for _name in ("__eq__", "__ne__"):
     setattr(TracedTensor, _name, _comparison(_name))
+LOGIC: dict[str, Callable[..., Any]] = {}  # what combines masks, by the name of NumPy's function
+for _name, _op in {"and": "logical_and", "or": "logical_or", "xor": "not_equal"}.items():
+    LOGIC[f"bitwise_{_name}"] = LOGIC[f"logical_{_name}"] = _method = _logic(_op)
+    setattr(TracedTensor, f"__{_name}__", _method)
+    setattr(TracedTensor, f"__r{_name}__", _method)
+LOGIC["invert"] = LOGIC["logical_not"] = TracedTensor.__invert__ = _logic("logical_not")
 for _name in ["__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "__setitem__", "copy_", "fill_", "zero_"]:
     setattr(TracedTensor, _name, _refusing(WRITE.format("a Tensor")))
 

@@ -53,7 +53,7 @@ class detect_anomaly(Intercepting):
     RuntimeError: the backward of 'log' produced a nan for its operand Value(data=0.0, grad=0)...
     """
 
-    value = _Noting()
+    value: Any = _Noting()
 
     def __enter__(self) -> None:
         walk.watchers.append(_refuse_nan)

@@ -176,6 +176,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """
     if isinstance(condition, (Tensor, np.ndarray)):
         a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
+    if isinstance(condition, Tensor) and not any(isinstance(x, (Tensor, Value)) for x in (a, b)):
+        a = Tensor(a, dtype=np.where(True, a, b).dtype)  # alone, they would be numbers to `compile`
     if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
         return _where_of_values(condition, a, b)
     chosen = traced(condition)._node._data if isinstance(condition, Tensor) else _operand(np.asarray(condition))
@@ -466,6 +468,9 @@ def _letters(given: list[Any], places: Sequence[int], shapes: list[tuple[int, ..
     """The letters of each operand and of the result, with "..." replaced by letters, as NumPy parses them."""
     for i, shape in zip(places, shapes, strict=True):
         given[i] = np.broadcast_to(0.0, shape)
+    ints = [x for part in given if isinstance(part, (list, tuple)) for x in part if isinstance(x, int)]
+    if not all(0 <= x < 52 for x in ints):  # which names the letters
+        raise ValueError(f"the ints that name the axes of einsum are in the range [0, 52), found {ints}")
     try:
         path: Any = np.einsum_path(*given, optimize=False, einsum_call=True)[1]  # type: ignore[call-overload]
     except (ValueError, TypeError) as error:

@@ -156,26 +156,28 @@ def sheet(name: str, scope: str = "") -> str:
 
     Not every viewer of SVG knows variables. `scope` is a selector that each rule is prefixed with.
     """
-    light, dark = (
-        dict(re.findall(r"(--[\w-]+): ([^;]+);", part)) for part in asset("palette.css").split("[data-theme")
-    )
-    rules, night = [], []
+    (light, dark), rules, night = colours(), [], []
     for selectors, body in re.findall(r"^(\S.*?) \{ (.*) \}$", asset(name), re.MULTILINE):
         scoped = ",".join(f"{scope}{selector}" for selector in selectors.split(", "))
-        day, darker = (
-            [_coloured(part, colours) for part in body.rstrip(";").split("; ")] for colours in (light, light | dark)
-        )
+        day, darker = ([_coloured(part, table) for part in body.rstrip(";").split("; ")] for table in (light, dark))
         rules.append(f"{scoped}{{{';'.join(day)}}}")
         if changed := [new for old, new in zip(day, darker, strict=True) if old != new]:
             night.append(f"{scoped}{{{';'.join(changed)}}}")
     return "\n".join([*rules, "@media (prefers-color-scheme:dark){", *night, "}"])
 
 
+def colours() -> tuple[dict[str, str], dict[str, str]]:
+    """The colours of palette.css by their names: of a light page, and of a dark one."""
+    parts = asset("palette.css").split("[data-theme")
+    light, dark = (dict(re.findall(r"(--[\w-]+): ([^;]+);", part)) for part in parts)
+    return light, light | dark
+
+
 def palette() -> str:
     """The style sheet of a page's colours: dark where its `data-theme` says so or, without one, where a viewer does."""
-    colours = asset("palette.css")
-    night = colours.partition("[data-theme=dark]")[2]
-    return f"{colours}@media (prefers-color-scheme: dark) {{ :root:not([data-theme]) {night}}}\n"
+    both = asset("palette.css")
+    night = both.partition("[data-theme=dark]")[2]
+    return f"{both}@media (prefers-color-scheme: dark) {{ :root:not([data-theme]) {night}}}\n"
 
 
 def uncommented(style: str) -> str:
@@ -183,5 +185,5 @@ def uncommented(style: str) -> str:
     return re.sub(r"^ +|  /\*.*?\*/$|^/\*.*?\*/\n|^\n|(?<=[{;,])\n", "", style, flags=re.MULTILINE)
 
 
-def _coloured(text: str, colours: Mapping[str, str]) -> str:
-    return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], text)
+def _coloured(text: str, table: Mapping[str, str]) -> str:
+    return re.sub(r"var\((--[\w-]+)\)", lambda found: table[found[1]], text)

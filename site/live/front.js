@@ -1,5 +1,6 @@
 // The front page: a neuron whose numbers one drags, a network that learns, and a GPT. None of them waits for Python.
 import {$, four} from "./common.js";
+import {SIDES, sign} from "./looks.js";
 import {Plane} from "./pictures.js";
 import {random} from "./names.js";
 import * as network from "./vendor/sign.js";
@@ -44,6 +45,7 @@ answer();
 
 // ---- the network: a few steps for each picture of the screen
 const plane = new Plane($("plane")), first = network.state(), LAST = 600, EACH = 4;
+$("sides").replaceChildren(sign(SIDES[1]), " from ", sign(SIDES[0]));
 let draw = random(1), steps = 0, learning = !still;
 plane.begin(about, "sign");
 function step() {

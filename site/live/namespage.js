@@ -2,11 +2,12 @@
 import {$, four, remember, remembered, state, themed} from "./common.js";
 import {wordsOf} from "./names.js";
 import {listed} from "./own.js";
-import {letters, lines, pixels} from "./pictures.js";
+import {letters, lines, pixels, spots} from "./pictures.js";
 
 const STEPS = 1000, SHOWN = 8;
 // The page is one file: the build writes into it the settings, our names, the script of the thread, and the player's page.
 const {settings, ours, thread, player} = JSON.parse($("given").textContent);
+const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
 let losses = [], look = null, map = null, playing = false, waiting = false, words = [];
 
 // ---- the worker
@@ -20,6 +21,7 @@ worker.onmessage = ({data}) => {
   if (data.begun) {
     losses = [];
     state("The model runs in this page");
+    if ($("train").disabled && !still) train();  // the first time
     for (const id of ["train", "again"]) $(id).disabled = false;
   }
   if (data.losses) {
@@ -37,6 +39,10 @@ worker.onmessage = ({data}) => {
 function set(on) {
   playing = on;
   $("train").textContent = on ? "Pause" : `Train ${STEPS.toLocaleString("en")} steps`;
+}
+function train() {
+  worker.postMessage({steps: STEPS});
+  set(true);
 }
 function begin() {
   set(false);
@@ -63,7 +69,8 @@ const spelled = letter => letter === " " ? "␣" : letter, percent = x => Math.r
 function draw() {
   const recent = losses.slice(-50);
   $("lossis").textContent = recent.length ? four(recent.reduce((a, b) => a + b) / recent.length) : "–";
-  lines($("loss"), [{at: losses, hue: "--ink"}]);
+  const least = recent.length ? Math.floor(Math.min(...recent)) : 0;  // from 3.4 to 2.2 is much, and little beside 0
+  lines($("loss"), [{at: losses, hue: "--ink"}], {bottom: Math.max(0, least)});
   if (!playing) $("loss").setAttribute("aria-label", losses.length ? `Loss over ${losses.length} steps: from ${four(losses[0])} to ${$("lossis").textContent}, the mean of the last 50` : "Loss by step: not trained yet");
   if (map) letters($("map"), map.places, [...settings.letters].map(spelled), $("letter").selectedIndex);
   if (map) weight();
@@ -147,8 +154,8 @@ function put(next) {
 }
 let grabbed = null;  // the place of the mouse, in the plane
 function under(event) {
-  const {places} = map, box = $("map").getBoundingClientRect(), at = pixels($("map"), places), mouse = [event.clientX - box.left, event.clientY - box.top];
-  const away = places.map(place => Math.hypot(...at(place).map((x, i) => x - mouse[i])));
+  const box = $("map").getBoundingClientRect(), mouse = [event.clientX - box.left, event.clientY - box.top];
+  const away = spots($("map"), map.places).map(spot => Math.hypot(...spot.map((x, i) => x - mouse[i])));
   return away.indexOf(Math.min(...away));
 }
 $("map").addEventListener("pointerdown", event => {
@@ -210,8 +217,7 @@ $("words").value = remembered("names") || OURS;
 if (!learn($("words").value, false)) learn(OURS, false);
 $("train").addEventListener("click", () => {
   if (playing) return worker.postMessage({pause: true});  // the button says Pause until it is answered
-  worker.postMessage({steps: STEPS});
-  set(true);
+  train();
   if (innerWidth <= 960) $("made").scrollIntoView({block: "center"});
 });
 $("again").addEventListener("click", begin);

@@ -1,5 +1,6 @@
 // A model that was trained when the site was built, run by onnxruntime: what it says of every place, and of one.
 import {$, four, state, themed} from "./common.js";
+import {SIDES} from "./looks.js";
 import {Plane, REACH} from "./pictures.js";
 import {places} from "./surface.js";
 import * as ort from "./vendor/onnxruntime-web/ort.wasm.bundle.min.mjs";
@@ -44,7 +45,7 @@ function draw() {
   $("yis").textContent = y.toFixed(2);
   asking = asking.then(async () => {
     const [score] = await scores([[x, y]]);
-    $("said").textContent = `At (${x.toFixed(2)}, ${y.toFixed(2)}) the model says ${four(score)}: ${score > 0 ? "blue, a triangle" : "orange, a circle"}.`.replaceAll("-", "−");
+    $("said").textContent = `At (${x.toFixed(2)}, ${y.toFixed(2)}) the model says ${four(score)}: ${score > 0 ? "blue" : "orange"}, as of the ${SIDES[+(score > 0)].name}.`.replaceAll("-", "−");
   });
 }
 function touched(event) {

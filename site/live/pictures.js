@@ -1,15 +1,14 @@
 // The pictures of a training: what the model says of each place, its loss, its gradients, its neurons.
 import {colour} from "./common.js";
+import {SIDES, looks, mark, shade} from "./looks.js";
 import {written} from "./vendor/numbers.js";
 import {Surface, places} from "./surface.js";
 
 export const REACH = 1.6;
 const narrow = matchMedia("(max-width: 60rem)");  // as in style.css: a finger needs 44 pixels
-const marks = ["triangle", "circle", "square", "diamond", "cross"], hues = ["--high", "--low", "--third", "--fourth", "--fifth"];
-export const signs = ["▲", "●", "■", "◆", "✚"];
 
-function rgb(name) {
-  const found = colour(name).match(/^#(.)(.)(.)$/) ? colour(name).replace(/[^#]/g, "$&$&") : colour(name);
+function rgb(given) {
+  const found = given.match(/^#(.)(.)(.)$/) ? given.replace(/[^#]/g, "$&$&") : given;
   return [1, 3, 5].map(at => parseInt(found.slice(at, at + 2), 16));
 }
 function sharp(canvas, width, height) {  // as many pixels as the screen has
@@ -23,38 +22,21 @@ function sharp(canvas, width, height) {  // as many pixels as the screen has
   drawing.clearRect(0, 0, width, height);
   return drawing;
 }
-function mark(drawing, kind, x, y, hollow = false) {
-  drawing.beginPath();
-  if (kind === "circle") drawing.arc(x, y, 4.6, 0, 7);
-  else if (kind === "square") drawing.rect(x - 4.2, y - 4.2, 8.4, 8.4);
-  else {
-    const corners = {triangle: [[0, -6], [5.6, 4.4], [-5.6, 4.4]], diamond: [[0, -6], [5.2, 0], [0, 6], [-5.2, 0]],
-      cross: [[-2, -6], [2, -6], [2, -2], [6, -2], [6, 2], [2, 2], [2, 6], [-2, 6], [-2, 2], [-6, 2], [-6, -2], [-2, -2]]}[kind];
-    for (const [dx, dy] of corners) drawing.lineTo(x + dx, y + dy);
-    drawing.closePath();
-  }
-  if (hollow) {  // held out
-    [drawing.strokeStyle, drawing.fillStyle] = [drawing.fillStyle, drawing.strokeStyle];
-    drawing.lineWidth = 1.9;
-  }
-  drawing.fill();
-  drawing.stroke();
-}
 // Pixels of numbers: one array is blue above zero and orange below; several are told apart by the largest.
 function painted(scores, side) {
-  const image = new ImageData(side, side), ground = rgb("--panel"), colours = hues.map(rgb);
+  const image = new ImageData(side, side), ground = rgb(colour("--panel")), colours = looks(scores.length).map(look => rgb(shade(look)));
   for (let k = 0; k < side * side; k++) {
     const one = i => typeof scores[i] === "number" ? scores[i] : scores[i][k];
     let hue, strength;
     if (scores.length === 1) {
       const score = one(0);
-      hue = colours[score > 0 ? 0 : 1];
+      hue = colours[+(score > 0)];
       strength = .08 + .57 * Math.min(1, Math.abs(score));
     } else {
       let best = 0, sum = 0;
       for (let i = 1; i < scores.length; i++) if (one(i) > one(best)) best = i;
       for (let i = 0; i < scores.length; i++) sum += Math.exp(one(i) - one(best));
-      hue = colours[best % 5];
+      hue = colours[best];
       strength = .7 * Math.max(0, 1 / sum - .3);
     }
     if (!(strength >= 0)) strength = 0;  // nan
@@ -74,6 +56,7 @@ export class Plane {
   begin({points, held_out: held = [], surface, parameters}, kind, axes = null) {  // the names of x and y, if they are written
     this.#name(axes);
     this.kind = kind === "own" ? "classes" : kind;
+    this.looks = this.kind === "classes" ? looks(surface?.scores.length ?? 1 + Math.max(...points.map(([, answer]) => answer))) : SIDES;
     this.points = points;
     this.held = held;
     this.inputs = points[0][0].length;
@@ -89,10 +72,10 @@ export class Plane {
     this.words = `What the model says of each place${axes ? `: ${axes[0]} to the right, ${axes[1]} upwards` : ""}`;
     this.canvas.setAttribute("aria-label", this.words);
   }
-  // Points without a model, scaled, as somebody draws them.
-  preview(points, axes) {
+  // Points without a model, scaled, as somebody draws them, of so many classes.
+  preview(points, axes, count) {
     this.#name(axes);
-    Object.assign(this, {kind: "classes", chosen: -1, inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
+    Object.assign(this, {kind: "classes", looks: looks(count), chosen: -1, inputs: 2, points, held: [], surface: null, answers: null, tested: null, scores: null, grid: null});
     this.draw();
   }
   follow(frame) {
@@ -130,11 +113,11 @@ export class Plane {
       const side = Math.round(Math.sqrt(this.grid.length));
       drawing.drawImage(painted(this.grid[0].map((_, i) => this.grid.map(scores => +scores[i])), side), 0, 0, size, size);
     }
-    const ground = colour("--panel"), filled = hues.map(colour);
+    const ground = colour("--panel");
     for (const [k, [place, answer]] of [...this.points, ...this.held ?? []].entries()) {
-      const which = this.kind === "sign" ? (answer > 0 ? 0 : 1) : answer % 5;
-      Object.assign(drawing, {strokeStyle: ground, fillStyle: filled[which], lineWidth: 1.3});
-      mark(drawing, marks[which], ...this.#at(place, size), k >= this.points.length);
+      const look = this.looks[this.kind === "sign" ? +(answer > 0) : answer];
+      Object.assign(drawing, {strokeStyle: ground, fillStyle: shade(look), lineWidth: 1.3});
+      mark(drawing, look, ...this.#at(place, size), k >= this.points.length);
       if (k === this.chosen) this.#ring(drawing, ...this.#at(place, size));
     }
     if (this.axes) this.#named(drawing, size);
@@ -176,8 +159,8 @@ export class Plane {
       drawing.stroke();
     }
     for (const [k, [[x], answer]] of [...this.points, ...this.held ?? []].entries()) {
-      Object.assign(drawing, {strokeStyle: colour("--panel"), fillStyle: colour("--low"), lineWidth: 1});
-      mark(drawing, "circle", ...this.#at([x, answer], size), k >= this.points.length);
+      Object.assign(drawing, {strokeStyle: colour("--panel"), fillStyle: shade(SIDES[0]), lineWidth: 1});
+      mark(drawing, SIDES[0], ...this.#at([x, answer], size), k >= this.points.length);
       if (k === this.chosen) this.#ring(drawing, ...this.#at([x, answer], size));
     }
     const shown = neuron ? this.surface.value(neuron) : this.scores?.[0] ?? this.grid?.map(([score]) => +score);
@@ -208,13 +191,13 @@ export class Plane {
 
 // ---- lines over the steps
 /** @type {(canvas: HTMLCanvasElement, series: any[], given?: any) => void} */
-export function lines(canvas, series, {log = false, top: most} = {}) {
+export function lines(canvas, series, {log = false, top: most, bottom: least = 0} = {}) {
   const width = canvas.clientWidth, height = canvas.clientHeight, drawing = sharp(canvas, width, height);
   const left = 38, right = 12, top = 8, bottom = 20, steps = Math.max(...series.map(({at}) => at.length));
   const known = series.flatMap(({at}) => at).filter(x => typeof x === "number" && (!log || x > 0));
   if (!known.length) return;
   const first = series[0].at.slice(0, 8).filter(x => typeof x === "number");
-  let [low, high] = log ? [Math.log10(known.reduce((a, b) => Math.min(a, b))), Math.log10(known.reduce((a, b) => Math.max(a, b)))] : [0, most ?? Math.max(1e-9, ...first)];
+  let [low, high] = log ? [Math.log10(known.reduce((a, b) => Math.min(a, b))), Math.log10(known.reduce((a, b) => Math.max(a, b)))] : [least, most ?? Math.max(1e-9, ...first)];
   if (log) [low, high] = [Math.max(Math.floor(low), Math.ceil(high) - 6), Math.max(Math.ceil(high), Math.floor(low) + 1)];
   const x = k => left + (width - left - right) * k / Math.max(steps - 1, 1);
   const y = value => top + (height - top - bottom) * (1 - Math.min(1, Math.max(0, ((log ? Math.log10(value) : value) - low) / (high - low))));
@@ -222,7 +205,7 @@ export function lines(canvas, series, {log = false, top: most} = {}) {
   drawing.fillStyle = colour("--quiet");
   drawing.strokeStyle = colour("--line");
   drawing.textAlign = "right";
-  for (const tick of log ? Array.from({length: high - low + 1}, (_, k) => low + k) : [0, high]) {
+  for (const tick of log ? Array.from({length: high - low + 1}, (_, k) => low + k) : [low, high]) {
     const at = top + (height - top - bottom) * (1 - (tick - low) / (high - low));
     drawing.beginPath();
     drawing.moveTo(left, at);
@@ -250,11 +233,24 @@ export function pixels(canvas, places) {  // where a place of the plane is in th
   const half = [canvas.clientWidth / 2, canvas.clientHeight / 2], scale = half.map((size, i) => (size - 16) / Math.max(...places.map(place => Math.abs(place[i])), 1e-9));
   return Object.assign(place => [half[0] + scale[0] * place[0], half[1] - scale[1] * place[1]], {scale});
 }
+const APART = 17, ROUNDS = 40;  // pixels between two letters, and how often each pair is pushed
+export function spots(canvas, places) {  // where letters stand: near their places, and not on each other
+  const at = pixels(canvas, places), found = places.map(at), edges = [canvas.clientWidth, canvas.clientHeight];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [k, one] of found.entries()) for (let j = 0; j < k; j++) {
+      const other = found[j], way = [one[0] - other[0], one[1] - other[1]], away = Math.hypot(...way);
+      if (away >= APART) continue;
+      const [x, y] = away > .01 ? way.map(part => part / away) : [Math.cos(k), Math.sin(k)], push = (APART - away) / 2;
+      [[one, push], [other, -push]].forEach(([spot, by]) => [x, y].forEach((part, i) => spot[i] = Math.min(edges[i] - 8, Math.max(8, spot[i] + by * part))));
+    }
+  }
+  return found;
+}
 export function letters(canvas, places, names, chosen) {
-  const drawing = sharp(canvas, canvas.clientWidth, canvas.clientHeight), at = pixels(canvas, places);
+  const drawing = sharp(canvas, canvas.clientWidth, canvas.clientHeight), found = spots(canvas, places);
   Object.assign(drawing, {font: "600 15px system-ui, sans-serif", textAlign: "center", textBaseline: "middle", strokeStyle: colour("--ink"), lineWidth: 1.5});
   names.forEach((name, k) => {
-    const [x, y] = at(places[k]);
+    const [x, y] = found[k];
     drawing.fillStyle = colour("aeiouy".includes(name) ? "--data" : "--ink");
     drawing.fillText(name, x, y);
     if (k !== chosen) return;
@@ -282,6 +278,9 @@ export class Network {
     this.place.append(this.svg);
     this.lines = this.wires.map((layer, k) => layer.map(neuron => neuron.map(() => this.svg.appendChild(document.createElementNS(this.svg.namespaceURI, "line")))));
     this.neurons = sizes.map((size, k) => Array.from({length: size}, (_, i) => this.#neuron(k, i)));
+    this.biases = about.biases;
+    this.front = this.place.appendChild(this.svg.cloneNode());  // above the squares
+    this.dots = this.biases.map(layer => layer.map(() => this.front.appendChild(document.createElementNS(this.svg.namespaceURI, "circle"))));
     this.sizes = sizes;
     this.arrange();
   }
@@ -306,11 +305,16 @@ export class Network {
     this.height = Math.max(120, Math.max(...this.sizes) * (this.side + 4) + 4);
     this.place.style.height = `${this.height}px`;
     this.place.style.setProperty("--side", `${this.side}px`);
-    this.svg.setAttribute("viewBox", `0 0 ${this.place.clientWidth} ${this.height}`);
+    for (const svg of [this.svg, this.front]) svg.setAttribute("viewBox", `0 0 ${this.place.clientWidth} ${this.height}`);
     this.neurons.forEach((layer, k) => layer.forEach((button, i) => {
       const [x, y] = this.#at(k, i);
       button.style.left = `${x - this.side / 2}px`;
       button.style.top = `${y - this.side / 2}px`;
+    }));
+    this.dots.forEach((layer, k) => layer.forEach((dot, i) => {  // at the lower left corner
+      const [x, y] = this.#at(k + 1, i);
+      dot.setAttribute("cx", x - this.side / 2 + 2);
+      dot.setAttribute("cy", y + this.side / 2 - 2);
     }));
     this.lines.forEach((layer, k) => layer.forEach((neuron, i) => neuron.forEach((line, j) => {
       const [x1, y1] = this.#at(k, j), [x2, y2] = this.#at(k + 1, i);
@@ -325,6 +329,11 @@ export class Network {
       line.setAttribute("stroke-width", Math.min(6, .4 + 1.5 * size).toFixed(2));
       line.setAttribute("opacity", Math.min(.95, .15 + size / 1.6).toFixed(2));
     })));
+    this.dots.forEach((layer, k) => layer.forEach((dot, i) => {
+      const b = +parameters[this.biases[k][i]];
+      dot.setAttribute("fill", `var(${b > 0 ? "--high" : "--low"})`);
+      dot.setAttribute("r", Math.min(7, 1.2 + 5 * Math.sqrt(Math.abs(b))).toFixed(2));
+    }));
     const {surface, side, inputs} = this.plane, by = devicePixelRatio || 1;
     this.neurons.forEach((layer, k) => layer.forEach((button, i) => {
       const canvas = /** @type {HTMLCanvasElement} */ (button.firstElementChild), said = surface.value(k === 0 ? ["x", i] : surface.layers[k - 1][i]);

@@ -1,14 +1,15 @@
 // The training page: the learner's own text, called again and again, and what comes of it.
 import {$, Player, copied, four, linked, packed, progress, remember, remembered, state, themed, wrong} from "./common.js";
 import {CLASSES, MOST, block, csv, decoded, held, listed, parsed, scale, scaled} from "./own.js";
-import {Graph, Network, Plane, lines, signs} from "./pictures.js";
+import {SIDES, looks, named, sign} from "./looks.js";
+import {Graph, Network, Plane, lines} from "./pictures.js";
 import {Python, threaded} from "./python.js";
 import {editor} from "./vendor/editor.js";
 
 const LONGEST = 8000;  // characters of a link
 const TYPED = 600, SLOW = 2000, SLICE = 40, FOLLOWED = 100, DRAWN = 8000;  // milliseconds: after the last key, until Stop is offered, of training at a time, between two graphs of a point; and the most steps of a line
 const {texts, kinds, still} = await (await fetch("vendor/training.json")).json();
-const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "--third", "--quiet"];
+const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "--good", "--quiet"];
 const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); }), graph = new Graph($("single"));
 
 let about = null, frame = null, losses = [], norms = [], judged = [], looked = null, chosen = 0;  // which neuron is shown large, and of which point the graph is
@@ -105,7 +106,7 @@ function started(found) {
   graph.begin(about);
   network.begin(about, plane);
   $("parameters").textContent = about.parameters;
-  $("legend").textContent = own() ? named() : legend[plane.kind];
+  $("legend").replaceChildren(...own() ? counted() : legend[plane.kind]);
   $("unknown").hidden = Boolean(about.surface);
 }
 function take(next) {
@@ -213,10 +214,11 @@ function due() {
     if (frame) draw();
   });
 }
+const rest = " Hollow ones are held out. Click a point to see its graph.", [below, above] = SIDES;
 const legend = {
-  sign: "▲ should be above 0 (blue), ● below (orange); it says 0 where the colours meet. Hollow ones are held out. Click a point to see its graph.",
-  classes: "▲ ● ■ are the three classes, and a place has the colour of its largest score. Hollow ones are held out. Click a point to see its graph.",
-  number: "● are the points, and the line is what the model says. Hollow ones are held out. Click a point to see its graph.",
+  sign: [sign(above), " should be above 0 (blue), ", sign(below), ` below (orange); it says 0 where the colours meet.${rest}`],
+  classes: [...looks(3).slice(0, 3).flatMap(look => [sign(look), " "]), `are the three classes, and a place has the colour of its largest score.${rest}`],
+  number: [sign(below), ` are the points, and the line is what the model says.${rest}`],
 };
 function draw() {
   plane.follow(frame);
@@ -238,8 +240,8 @@ function draw() {
   $("rightname").textContent = number ? "mean squared error" : "right answers";
   $("right").textContent = trained && number ? four(trained.loss) : percent(trained);
   if (apart) $("held").textContent = number ? four(apart.loss) : `${percent(apart)}, loss ${four(apart.loss)}`;
-  $("modename").textContent = `${mode()} steps a second`;
-  const other = mode() === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other}: ${Math.round(speeds[other])})` : "";
+  $("modename").textContent = mode() === "eager" ? "steps a second" : "compiled steps a second";
+  const other = mode() === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other === "eager" ? "not " : ""}compiled: ${Math.round(speeds[other])})` : "";
   $("mode").textContent = `${Math.round(speeds[mode()]) || "–"}${known}`;  // of this browser
   if (!playing) {
     $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
@@ -308,34 +310,34 @@ function drag() {
 }
 
 // ---- points of one's own: what is drawn, pasted or dropped is written into the text, which is all that counts
-const HUES = ["blue", "orange", "green", "purple", "yellow"], NEAR = 18;  // pixels between two points of one stroke
+const NEAR = 18;  // pixels between two points of one stroke
 const COLUMNS = ["x", "y", "label"];
 let stroke = null;
 const tool = () => own() ? document.querySelector("#tools input:checked")?.value ?? "look" : "look";
-function named() {
+function counted() {
   const {names = []} = held(edit.text) ?? {}, counts = [about.points.length, about.held_out.length], seed = PART.exec(edit.text)?.[2];
-  return `${names.map((name, k) => `${signs[k]} ${name}`).join(", ")}. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`;
+  return [...named(names), `. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`];
 }
 function blank() {  // what was trained before is of other points
+  for (const id of ["network", "single"]) $(id).parentElement.hidden = true;
   if (!frame) return;
   frame = null;
   [losses, norms, judged] = [[], [], []];
   for (const id of ["steps", "lossis", "right", "held", "mode"]) $(id).textContent = "–";
   for (const id of ["loss", "rights", "norms"]) lines($(id), [{at: []}]);
-  for (const id of ["network", "single"]) $(id).parentElement.hidden = true;
 }
 function preview() {  // without Python
   const found = held(edit.text);
   for (const id of ["class", "clear", "use"]) $(id).disabled = !found;
   if (!found) return $("guessed").textContent = "The text has no CLASSES, MIDDLE, REACH and ROWS as the page writes them, so that points cannot be drawn here. Undo brings them back.";
   blank();
-  plane.preview(scaled(found), found.axes);
-  $("legend").textContent = `${found.names.map((name, k) => `${signs[k]} ${name}`).join(", ")}: ${found.rows.length} points.`;
+  plane.preview(scaled(found), found.axes, found.names.length);
+  $("legend").replaceChildren(...named(found.names), `: ${found.rows.length} points.`);
   const before = tool(), now = ["look", ...found.names.keys(), "erase"].map(String);
   $("tools").replaceChildren(...now.map(value => {
     const label = document.createElement("label"), input = Object.assign(document.createElement("input"), {type: "radio", name: "tool", value});
     input.checked = value === (now.includes(before) && (before !== "look" || found.rows.length) ? before : "0");
-    label.append(input, {look: "look at a point", erase: "erase"}[value] ?? `${signs[value]} ${found.names[value]}`);
+    label.append(input, ...{look: ["look at a point"], erase: ["erase"]}[value] ?? [sign(looks(found.names.length)[value]), ` ${found.names[value]}`]);
     return label;
   }));
   touching();
@@ -386,7 +388,7 @@ $("clear").addEventListener("click", () => {
 });
 $("class").addEventListener("click", () => {
   const {names} = held(edit.text);
-  if (names.length < CLASSES) rewrite({names: [...names, HUES.find(hue => !names.includes(hue))]});
+  if (names.length < CLASSES) rewrite({names: [...names, looks(CLASSES).map(({name}) => name).find(name => !names.includes(name))]});
   else $("guessed").textContent = `${CLASSES} classes can be told apart here, and no more.`;
 });
 $("part").addEventListener("change", () => {

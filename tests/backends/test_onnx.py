@@ -387,6 +387,14 @@ X = np.ones(3)
 REFUSED = {
     "an op without a form": (lambda: compiled(np.arctan2, (X, X)), "m.onnx", None, RuntimeError, "'arctan2'"),
     "no call yet": (lambda: micrograd.compile(_twice), "m.onnx", None, RuntimeError, "call the function once"),
+    "a dtype that ONNX lacks": (
+        lambda: compiled(lambda x: (x > 0).max(), (X,)),
+        "m.onnx",
+        None,
+        RuntimeError,
+        "astype.*ReduceMax",
+    ),
+    "no node": (lambda: compiled(lambda x: np.shape(x), (X,)), "m.onnx", None, RuntimeError, "returns no node"),
     "a step in Python": (_updating, "m.onnx", None, TypeError, "takes its own step in Python"),
     "a stale trace": (_replaced, "m.onnx", None, RuntimeError, "call it again"),
     "another dtype": (lambda: compiled(_twice, (X,)), "m.onnx", np.float16, ValueError, "float32 or float64"),

@@ -6,11 +6,13 @@ is live is tested with gradients, in test_watched and test_training; what is ref
 
 from __future__ import annotations
 
+import abc
 import collections
 import contextlib
 import contextvars
 import copy
 import dataclasses
+import enum
 import functools
 import importlib
 import itertools
@@ -25,7 +27,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast, get_type_hints
 
 import numpy as np
 import pytest
@@ -82,8 +84,8 @@ NAMES, CONTAINERS = "what the names that the function's code reads", "what is in
 NUMBERS, DATA = "a number in a container", "**data**"
 COMPUTED, BEHIND = "a number under a name that the code computes", "what an iterator or a generator"
 OTHERS, BESIDES = "what Python, other libraries", "what the function does besides computing"
-THREADS = "what another thread computes"
-CONSTANT = {NUMBERS, DATA, COMPUTED, BEHIND, OTHERS, THREADS, BESIDES}
+KEPT, THREADS = "what Python keeps", "what another thread computes"
+CONSTANT = {NUMBERS, DATA, COMPUTED, BEHIND, OTHERS, KEPT, THREADS, BESIDES}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -551,6 +553,50 @@ def classes_below_a_class() -> Case:
     kind = type("Above", (), {"__module__": __name__})
     kept = [type("Below", (kind,), {})]
     return lambda x: x * len(kind.__subclasses__()), lambda: kept.append(type("Second", (kind,), {}))
+
+
+@under(KEPT)
+def value_of_an_enum() -> Case:
+    member = enum.Enum("How", {"KIND": "one"}).KIND  # type: ignore[attr-defined]
+    return lambda x: acted(member.value, x), lambda: setattr(member, "_value_", "other")
+
+
+@under(KEPT)
+def annotation_of_a_function() -> Case:
+    def told(how: Any) -> Any:
+        return how
+
+    told.__annotations__["how"] = "one"
+    return lambda x: acted(told.__annotations__["how"], x), lambda: told.__annotations__.update(how="other")
+
+
+@under(KEPT)
+def hint_of_a_class() -> Case:
+    class Told:
+        how: int
+
+    def change() -> None:
+        Told.__annotations__["how"] = str
+
+    return lambda x: x * (2 if get_type_hints(Told)["how"] in (int, "int") else 5), change
+
+
+@under(KEPT)
+def class_that_is_registered() -> Case:
+    kind: Any = abc.ABCMeta("Kind", (), {})
+    return lambda x: x * (5 if issubclass(Box, kind) else 2), lambda: kind.register(Box)
+
+
+@under(KEPT)
+def object_whose_class_is_registered() -> Case:
+    box, kind = Box(), cast("Any", abc.ABCMeta("Kind", (), {}))
+    return lambda x: x * (5 if isinstance(box, kind) else 2), lambda: kind.register(Box)
+
+
+@under(KEPT)
+def partial_that_is_set() -> Case:
+    part: Any = functools.partial(acted, "one")
+    return lambda x: part(x), lambda: part.__setstate__((acted, ("other",), {}, {}))
 
 
 def from_a_thread(read: Callable[[], Any]) -> Any:

@@ -361,3 +361,21 @@ def test_variance_with_few_degrees_of_freedom_is_that_without_a_program(f: Calla
         looped(target, each, x) if target in ("c", "javascript") else [y.data for y in compile(each, backend=target)(x)]
     )
     np.testing.assert_allclose(found, [y.data for y in each(x)], rtol=1e-14)
+
+
+CHOICES = [(1, 0), (True, False), (1, 0.5), ([2, 3], 0), (0, [2.0, 3.0]), (np.float32([2, 3]), 0), (np.int8(2), 1)]
+
+
+@pytest.mark.parametrize("backend", ["numpy", C, JAX])
+@pytest.mark.parametrize(("a", "b"), CHOICES, ids=str)
+def test_choice_among_constants_has_the_dtype_that_numpy_gives_it(a: Any, b: Any, backend: str):
+    x = Tensor([1.0, -1.0])
+    found = compile(lambda x: micrograd.where(x > 0, a, b), backend=backend)(x)
+    same([found.data], [np.where(x.data > 0, a, b)])
+
+
+@pytest.mark.parametrize("backend", ["numpy", C, JAX])
+@pytest.mark.parametrize("op", [np.add, np.multiply, np.maximum, np.equal, np.logical_or])
+def test_mask_meets_a_bool(op: Callable, backend: str):
+    x = Tensor([1.0, -1.0])
+    same([compile(lambda x: op(x > 0, True), backend=backend)(x).data], [op(x.data > 0, True)])

@@ -67,7 +67,7 @@ NOISES = [Noise(OWN), Noise(OWN_ARRAYS), Noise(OLD)]
 BRANCH, KEYWORD, OF_DATA = "where(condition, a, b)", "by keyword", "on nodes instead of their data"
 ITSELF, OUTSIDE, COMES_BACK = "on the node itself", "change parameters outside of", "call backward() on what comes back"
 DRAWS, SET = "pass the draws as an argument", "cannot change requires_grad"
-GRAD = "cannot look at or change .grad"
+GRAD, BITS = "cannot look at or change .grad", "combines masks alone"
 OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: x if x > 0 else -x, BRANCH),  # here
     (lambda x: x * (1 if W > 0 else 2), BRANCH),  # here
@@ -113,6 +113,9 @@ OF_TENSORS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: x.data * 2, OF_DATA),  # here
     (lambda x: np.asarray(x) * 2, OF_DATA),  # here
     (lambda x: x[x > 0], "where(condition, a, 0.0)"),  # here
+    (lambda x: where((x > 0) & 1, x, -x), BITS),  # here
+    (lambda x: where(~x.astype(int), x, -x), BITS),  # here
+    (lambda x: where(np.array([1, 2]) ^ (x > 0), x, -x), BITS),  # here
     (adds, "Write y = y + ..."),
     (puts, "Write y = y + ..."),
     (puts_outside, OUTSIDE),

@@ -17,6 +17,8 @@ import pytest
 from late import nbclient, nbformat
 from PIL import Image
 
+from micrograd.viz.training.plots import class_look
+
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 PATHS = sorted(LESSONS.glob("[0-9]*.ipynb"))
 over_lessons = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
@@ -261,6 +263,32 @@ def test_figure_is_a_small_picture_that_says_how_large_it_is_shown(monkeypatch):
     assert len(picture.convert("RGB").getcolors()) <= 48
     assert shown == {"width": picture.width * 96 // 120, "height": picture.height * 96 // 120}
     assert len(data) < 10_000
+
+
+@pytest.mark.parametrize("lesson", ["07_four_points", "08_two_moons"])
+def test_points_of_a_lesson_look_as_in_the_movie_below_them(lesson, monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr("pictures.as_pictures", lambda: None)
+    cells = nbformat().read(LESSONS / f"{lesson}.ipynb", as_version=4).cells
+    drawing = next(cell.source for cell in cells if "as_pictures()" in cell.source)
+    exec(drawing.removeprefix("%matplotlib inline"), {"points": [(0, 1), (1, 0)], "kinds": [-1, 1]})
+    found = [(line.get_color(), line.get_marker()) for line in plt.gca().lines]
+    plt.close()
+    assert found == [class_look(k, 1) for k in range(2)]
+
+
+def test_small_points_of_a_figure_keep_their_colours_on_many_shades(monkeypatch):
+    monkeypatch.syspath_prepend(str(LESSONS))
+    from matplotlib.figure import Figure
+    from pictures import png
+
+    figure = Figure(figsize=(4, 2), dpi=120)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.imshow([[(1 - k / 200, 1 - j / 100, 1) for k in range(60)] for j in range(40)], aspect="auto")
+    axes.plot(20, 20, "o", color="#C24E00", markersize=4)
+    colours = [colour for _, colour in Image.open(io.BytesIO(png(figure)[0])).convert("RGB").getcolors()]
+    assert min(sum(abs(a - b) for a, b in zip(colour, (0xC2, 0x4E, 0), strict=True)) for colour in colours) < 12
 
 
 def test_fresh_machine_gets_what_the_lessons_import_and_no_second_jupyter(monkeypatch):

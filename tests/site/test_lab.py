@@ -179,11 +179,24 @@ def test_page_can_follow_a_network_of_each_activation(activation):
     assert followed(found, x, frame["p"])[0] == pytest.approx(training.model(x).data)
 
 
+def test_page_knows_which_parameters_are_weights_and_which_are_biases():
+    about = begun("moons")
+    from lab.training import training
+
+    parameters, layers = list(training.model.parameters()), training.model.layers
+    assert [[parameters[i] for i in layer] for layer in about["biases"]] == [
+        [neuron.b for neuron in layer.neurons] for layer in layers
+    ]
+    assert [[[parameters[i] for i in wires] for wires in layer] for layer in about["wires"]] == [
+        [list(neuron.w) for neuron in layer.neurons] for layer in layers
+    ]
+
+
 def test_model_that_the_page_cannot_follow_is_asked_itself():
     text = TEXTS["sign"] + "\nnet = model\nclass Odd:\n    parameters = net.parameters\n"
     text += "    def __call__(self, x):\n        return net(x) if x[0] > 0 else -net(x)\nmodel = Odd()\n"
     about = begun("moons", text)
-    assert (about["surface"], about["wires"]) == (None, None)
+    assert (about["surface"], about["wires"], about["biases"]) == (None, None, None)
     assert len(json.loads(go(0, 20, 1))["grid"]) == 21 * 21
 
 

@@ -78,6 +78,15 @@ def test_pad_pads_the_numbers_in_every_mode_that_it_has(mode, widths):
     assert gradcheck(lambda a: a.pad(widths, mode), x * 1.5)
 
 
+@pytest.mark.parametrize("dtype", [float, int])
+@pytest.mark.parametrize("widths", [1, ((0, 0), (1, 2))])
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_pad_continues_no_empty_axis(mode, widths, dtype):
+    with pytest.raises(ValueError, match="empty axis 1"):
+        Tensor(np.zeros((2, 0), dtype)).pad(widths, mode)
+    assert Tensor(np.zeros((2, 0), dtype)).pad(((1, 1), (0, 0)), mode).shape == (4, 0)
+
+
 @pytest.mark.parametrize("a", [A, A.astype(int)])
 def test_pad_takes_a_number_for_each_side_in_the_dtype_of_the_array(a):
     values = ((1, 2), (3, 4.5))

@@ -147,6 +147,25 @@ def test_line_is_as_wide_as_its_weight_and_has_the_hue_of_its_sign():
 # ------------------------------------------------------------------------------------------------ a picture
 
 
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_bias_of_a_neuron_is_a_dot_with_its_sign_whose_area_is_its_part_of_the_largest_weight(kind):
+    biases = [0.5, -0.125, 0.0, -7.0]
+    model = MLP(2, [4]) if kind is Value else tensors(2, 4)
+    if kind is Value:
+        for neuron, bias in zip(model.layers[0].neurons, biases, strict=True):
+            neuron.b.data, neuron.w[0].data, neuron.w[1].data = bias, 2.0, -1.0
+    else:
+        model.load_state_dict({"0.weight": np.tile([2.0, -1.0], (4, 1)), "0.bias": np.array(biases)})
+    svg = viz.draw_network(model, POINTS).svg
+    dots = re.findall(r'class="bias (\w+)"[^>]* r="([\d.]+)"', svg)
+    looks, sizes = zip(*dots, strict=True)
+    assert looks == ("above", "below", "below")  # none for 0
+    largest = float(sizes[2])  # a bias beyond the largest weight
+    parts = [(float(size) / largest) ** 2 for size in sizes]
+    assert parts == pytest.approx([0.25, 0.0625, 1], rel=0.1)
+    assert "neuron 2: weights 2, \u22121; bias \u22120.125<" in svg
+
+
 def test_network_whose_weights_are_all_0_is_drawn_with_lines_of_0():
     model = MLP(2, [1])
     for p in model.parameters():

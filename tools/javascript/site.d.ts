@@ -1,4 +1,5 @@
 // What the site's modules import: made by site/build.py, or fetched for it
+declare module "*/vendor/classes.js";
 declare module "*/vendor/editor.js";
 declare module "*/vendor/gpt.js";
 declare module "*/vendor/neuron.js";

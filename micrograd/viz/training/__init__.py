@@ -1,6 +1,7 @@
 """Pictures of a model and its training.
 
 evaluate       the outputs of a model on points of the plane            (calls models)
+classes        the colours and shapes of classes, here and on the site
 plots          `plot_decision_boundary`, `plot_loss`: on matplotlib axes
 neurons        the columns of a model, and what its neurons answer      (calls models)
 record         `movie`, `watch`: record frames in a training loop; `frames` is their plain data

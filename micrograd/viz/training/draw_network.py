@@ -38,10 +38,10 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     """Draw the neurons of a model as circles in columns, and its weights as lines between them.
 
     Use it to see what each neuron has learnt. A line is as wide as its weight is large, blue above zero and orange
-    below. Each circle shows what the neuron answers, over the plane around the points, along the line if a point is one
-    number, and else as its mean over the points.
-    Of a column of more than 16 neurons, the first 16 are drawn. In a notebook a click on a neuron opens the player of
-    its graph at the first point, or at the point that is chosen.
+    below, and so is the dot at a neuron, its bias. Each circle shows what the neuron answers, over the plane around the
+    points, along the line if a point is one number, and else as its mean over the points. Of a column of more than 16
+    neurons, the first 16 are drawn. In a notebook a click on a neuron opens the player of its graph at the first point,
+    or at the point that is chosen.
 
     Args:
         model: a network of Values, such as an `MLP`, or of Tensors, such as a `Sequential` of `Linear` layers.

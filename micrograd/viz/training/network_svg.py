@@ -1,4 +1,5 @@
-"""A network as SVG: neurons are circles in columns, weights are lines, as wide as they are large, hue by sign.
+"""A network as SVG: neurons are circles in columns, weights are lines, as wide as they are large, hue by sign, and so
+are biases, which are dots.
 
 In each circle is what the neuron answers over the plane, or along the line of its one number; without places, it is
 empty. All circles show parts of one image, whose rows are the frames of a movie.
@@ -7,6 +8,7 @@ empty. All circles show parts of one image, whose rows are the frames of a movie
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
+from math import inf
 from zlib import crc32
 
 import numpy as np
@@ -81,7 +83,10 @@ def network(frames: Sequence[Sequence[Layer]], reach: Sequence[float], box: Box 
         paths("network", box, "lines", drawn),
         f"<defs>{image}{_ROUND}</defs>",
         *[_input(i, layers[0].weights.shape[1], x, y, unit) for i, (x, y) in enumerate(spots[0])],
-        *[_unit(layers[c], c, k, part, x, y, unit) for part, (c, k, x, y) in zip(shown, units, strict=True)],
+        *[
+            _unit(layers[c], c, k, part, reach[c] if len(frames) == 1 else inf, x, y, unit)
+            for part, (c, k, x, y) in zip(shown, units, strict=True)
+        ],
     ]
     for layer, column in zip(layers, spots[1:], strict=True):
         more = len(layer.weights) - len(column)
@@ -135,9 +140,10 @@ def _input(i: int, count: int, x: float, y: float, unit: float) -> str:
     return f'<svg class="at" x="{x:g}%" y="{y:g}%">{circle}<text class="tick name" dy="4">{name}</text></svg>'
 
 
-def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float, unit: float) -> str:
-    """A neuron: a circle with its answers, which says its weights."""
+def _unit(layer: Layer, c: int, k: int, answers: str, most: float, x: float, y: float, unit: float) -> str:
+    """A neuron: a circle with its answers, which says its weights; at its edge the bias, as a part of `most`."""
     weights = ", ".join(f"{w:.3g}".replace("-", "\u2212") for w in layer.weights[k, :MOST_UNITS].tolist())
+    weights += f"; bias {layer.biases[k]:.3g}".replace("-", "\u2212")
     name = f"Layer {c + 1}, neuron {k + 1}"
     box = f'x="{-RADIUS}" y="{-RADIUS}" width="{2 * RADIUS}" height="{2 * RADIUS}"'
     return (
@@ -146,8 +152,14 @@ def _unit(layer: Layer, c: int, k: int, answers: str, x: float, y: float, unit: 
         f"<title>{escape(f'{name}: weights {weights}')}</title>"
         f'<circle class="ground" r="{RADIUS}"/><svg class="answer" {box} preserveAspectRatio="none" '
         f'viewBox="0.5 0.5 {THUMB - 1} {THUMB - 1}"><g clip-path="url(#round)">{answers}</g></svg>'
-        f'<circle class="ring" r="{RADIUS}"/></g></svg>'
+        f'<circle class="ring" r="{RADIUS}"/>{_bias(layer.biases[k] / most)}</g></svg>'
     )
+
+
+def _bias(part: float) -> str:
+    """A dot at the lower left of a neuron, whose area is its bias as a part of the largest weight."""
+    look, size = "above" if part > 0 else "below", 8 * min(1, abs(part)) ** 0.5
+    return f'<circle class="bias {look}" cx="-15.5" cy="15.5" r="{size:.1f}"/>' if part else ""
 
 
 def dead_text(layer: Layer) -> str:

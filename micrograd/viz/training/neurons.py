@@ -25,6 +25,7 @@ class Layer:
     """A column of neurons: `weights[i, j]` is from neuron j of the column before, `answers[p, i]` at each place p."""
 
     weights: np.ndarray
+    biases: np.ndarray  # 0 for a neuron that has none
     answers: np.ndarray
     dead: np.ndarray  # True for a neuron that answers 0 at every point: nothing flows back through it
     modules: list[Any]  # the module of each neuron
@@ -42,14 +43,17 @@ def network(model: Callable[..., Any], places: np.ndarray, points: np.ndarray) -
             found = (_of_tensors if tensors else _of_values)(model, everywhere)
     except Exception:  # the model takes another input; evaluate.py says what is wrong with it
         return []
-    widths = [places.shape[1], *[len(weights) for weights, _, _ in found]]
-    if any(weights.shape[1] != before for (weights, _, _), before in zip(found, widths, strict=False)):
+    widths = [places.shape[1], *[len(weights) for weights, *_ in found]]
+    if any(weights.shape[1] != before for (weights, *_), before in zip(found, widths, strict=False)):
         return []
-    parts = [(weights, *np.split(answers, [len(places)]), modules) for weights, answers, modules in found]
-    return [Layer(weights, answers, (judged == 0).all(axis=0), modules) for weights, answers, judged, modules in parts]
+    columns = []
+    for weights, biases, answers, modules in found:
+        shown, judged = np.split(answers, [len(places)])
+        columns.append(Layer(weights, biases, shown, (judged == 0).all(axis=0), modules))
+    return columns
 
 
-Column = tuple[np.ndarray, np.ndarray, list[Any]]  # weights, answers, modules
+Column = tuple[np.ndarray, np.ndarray, np.ndarray, list[Any]]  # weights, biases, answers, modules
 
 
 def _of_values(model: Any, places: np.ndarray) -> list[Column]:
@@ -69,6 +73,7 @@ def _of_values(model: Any, places: np.ndarray) -> list[Column]:
     return [
         (
             np.array([[w.data for w in neurons[i].w] for i in column]),
+            np.array([getattr(getattr(neurons[i], "b", 0.0), "data", 0.0) for i in column]),
             np.stack([made[i] for i in column], axis=1),
             [neurons[i] for i in column],
         )
@@ -85,10 +90,12 @@ def _answers_at(model: Any, place: list[float], neurons: Iterable[Any]) -> list[
 def _of_tensors(model: Any, places: np.ndarray) -> list[Column]:
     graph = walk(model(Tensor(places.astype(parameters(model)[0].dtype), requires_grad=True))._node)
     found = [(i, matrix) for i, node in enumerate(graph.nodes) if (matrix := _matrix(node)) is not None]
-    return [
-        (matrix, np.asarray(_answers(graph, i, end), dtype=float), [graph.nodes[i]._made_by[-2]] * len(matrix))
-        for (i, matrix), end in zip(found, [*[i for i, _ in found[1:]], len(graph.nodes)], strict=True)
-    ]
+    columns = []
+    for (i, matrix), end in zip(found, [*[i for i, _ in found[1:]], len(graph.nodes)], strict=True):
+        module, answers = graph.nodes[i]._made_by[-2], np.asarray(_answers(graph, i, end), dtype=float)
+        biases = np.broadcast_to(getattr(getattr(module, "bias", None), "data", 0.0), len(matrix))
+        columns.append((matrix, biases, answers, [module] * len(matrix)))
+    return columns
 
 
 def _matrix(node: Any) -> np.ndarray | None:

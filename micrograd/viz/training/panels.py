@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from ..page import colours
 from ..text import clean
 from ..values import typeset
 from . import network_svg
+from .classes import MANY, hue, shape
 from .contours import contours, simplified
 from .elastic import Box, drawing, paths, size
 from .evaluate import leads
 from .frames import Frame, Histograms, Recording
 from .palette_png import PALETTE, SHADES, UNKNOWN, Colour, uri
-from .plots import CLASSES, colour, wants_log
+from .plots import wants_log
 
 LONGER = 1000  # side of the boundary, in units; the other follows from the grid
 CURVE_HEIGHT = 640
@@ -31,7 +33,7 @@ BINS = 28
 MOST_ODD = 40  # crosses of losses that are nan or inf
 
 REGIONS: list[Colour] = [
-    *[(*bytes.fromhex(colour[1:]), round(150 * i / SHADES)) for colour, _ in CLASSES for i in range(SHADES + 1)],
+    *[(*bytes.fromhex(colours()[0][name][1:]), round(150 * i / SHADES)) for name in MANY for i in range(SHADES + 1)],
     UNKNOWN,
 ]
 
@@ -82,7 +84,7 @@ def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
     low, middle, high = film.levels
     if film.kind == "regions":
         lead = np.clip(leads(scores).max(axis=0) / ((high - low) / 2) / DARKEST, 0, 1)
-        index = colour(scores.argmax(axis=0)) * (SHADES + 1) + np.round(lead * SHADES)
+        index = hue(scores.argmax(axis=0)) * (SHADES + 1) + np.round(lead * SHADES)
         return np.where(np.isnan(scores).any(axis=0), len(REGIONS) - 1, np.nan_to_num(index))
     margins = np.nan_to_num((scores - middle) / ((high - low) / 2))
     return np.where(np.isnan(scores), len(PALETTE) - 1, np.clip(margins / DARKEST, -1, 1) * SHADES + SHADES)
@@ -164,21 +166,11 @@ def class_indices(film: Recording) -> list[int]:
     return list(range(len(film.classes))) if film.kind == "sides" else [int(float(name)) for name in film.classes]
 
 
-SHAPES = (  # one for each class, around 0 0, and their names
-    ("circles", '<circle{} r="10"/>'),
-    ("triangles", '<path{} d="M0-13l12 21h-24z"/>'),
-    ("squares", '<path{} d="M-9-9h18v18h-18z"/>'),
-    ("diamonds", '<path{} d="M0-13l11 13-11 13-11-13z"/>'),
-    ("triangles that point down", '<path{} d="M0 13l12-21h-24z"/>'),
-    ("pluses", '<path{} d="M-4-11h8v7h7v8h-7v7h-8v-7h-7v-8h7z"/>'),
-    ("crosses", '<path{} d="M-10-6l4-4 6 6 6-6 4 4-6 6 6 6-4 4-6-6-6 6-4-4 6-6z"/>'),
-)
-
-
 def mark(film: Recording, i: int, x: float, y: float, more: str = "") -> str:
     """The marker of a point of class i."""
-    look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{colour(i)}"
-    return SHAPES[i % len(SHAPES)][1].format(f' class="mark {look}"{more} transform="translate({x:.0f} {y:.0f})"')
+    look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{hue(i)}"
+    found, at = shape(i), f'transform="translate({x:.0f} {y:.0f})"'
+    return f'<{found.element} class="mark {look}"{more} {at} {found.outline}/>'
 
 
 def marks(film: Recording) -> list[str]:
@@ -193,7 +185,7 @@ def marks(film: Recording) -> list[str]:
 def _spoken(film: Recording) -> str:
     if film.kind == "curve":
         return "The curve of the model's answers, and the points that it learns from"
-    each = [f"{SHAPES[i % len(SHAPES)][0]} are class {name}" for i, name in enumerate(film.classes)]
+    each = [f"{shape(i).name} are class {name}" for i, name in enumerate(film.classes)]
     at = f" with lines at {', '.join(map(plain, film.levels))}" if film.kind == "sides" else " by class"
     return f"The plane, shaded by the model's score,{at}; {', '.join(each)}"
 

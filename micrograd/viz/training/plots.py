@@ -1,7 +1,6 @@
 """Plots on matplotlib axes: `plot_decision_boundary` and `plot_loss`.
 
-matplotlib is imported on the first call. Blue is above zero and orange below, as in all pictures, so that the two sides
-of a boundary are the signs of the score; of more classes, none is blue or orange. They differ in their markers too.
+matplotlib is imported on the first call. Classes have the colours and markers of `classes`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,23 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..optional import optional
+from ..page import colours
+from .classes import MANY, SIDES, hue, shape
 from .evaluate import grid_scores, increasing, leads, one_score, plain, plane, samples
 from .frames import Levels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, ORANGE, INK = "#0072B2", "#C24E00", "#1B2333"
-SIDES = ((ORANGE, "o"), (BLUE, "^"))
-CLASSES = (
-    ("#00775A", "o"),
-    ("#B0508C", "^"),
-    ("#7A6A00", "s"),
-    ("#6A51A3", "D"),
-    ("#5B5F6B", "v"),
-    ("#7F3B2E", "P"),
-    ("#3D7A8A", "X"),
-)
+INK = "#1B2333"
 PALEST = "#F7F7F7"
 SHADES = ["#E8A06F", PALEST, "#5FA8D3"]  # pale, so that the points stand out
 
@@ -145,12 +136,8 @@ def class_places(classes: Mapping[str, Any], count: int) -> list[int]:
 
 def class_look(place: int, count: int) -> tuple[str, str]:
     """Colour and marker of a class of a model with `count` scores."""
-    return SIDES[place] if count < 3 else (CLASSES[colour(place)][0], CLASSES[place % len(CLASSES)][1])
-
-
-def colour(place: Any) -> Any:
-    """The index of a class's colour. Where the markers repeat, each gets another colour."""
-    return (place + place // len(CLASSES)) % len(CLASSES)
+    name = SIDES[place] if count < 3 else MANY[hue(place)]
+    return colours()[0][name], shape(place).marker
 
 
 def plot_loss(

@@ -81,6 +81,7 @@ class Training:
             "surface": self.surface,
             "parameters": len(list(self.model.parameters())),
             "wires": self._wires(),
+            "biases": self._biases(),
             "mode": "compiled" if any(map(_is_compiled, self.names.values())) else "eager",
         }
 
@@ -92,6 +93,11 @@ class Training:
         if not neurons or not all(hasattr(neuron, "w") for neuron in neurons):
             return None
         return [[[at[id(w)] for w in neuron.w] for neuron in layer.neurons] for layer in layers]
+
+    def _biases(self) -> list[list[int]] | None:
+        """For each neuron of each layer, which parameter is its bias, if the model is such a network."""
+        at = {id(p): i for i, p in enumerate(self.model.parameters())}
+        return self._wires() and [[at[id(neuron.b)] for neuron in layer.neurons] for layer in self.model.layers]
 
     def go(self, milliseconds: float, batch: int, most: int, k: int = 0) -> dict[str, Any]:
         """Train for so long, at least once and at most so often; what there is to see then, of the point `k` too."""

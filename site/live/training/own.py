@@ -4,7 +4,7 @@ from micrograd.functional import cross_entropy
 from micrograd.nn import MLP
 from micrograd.optim import SGD
 
-CLASSES = ["blue", "orange"]
+CLASSES = ["circles", "triangles"]
 MIDDLE, REACH = (0, 0), (1, 1)  # of x and y: what becomes 0, and what lies 1 from it
 ROWS = [  # x, y, number of the class
 ]
