@@ -9,7 +9,7 @@ BIN := .venv/bin
 SITE := tests/browser/test_site.py
 PYTEST := $(BIN)/python -m pytest -p no:nbmake --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help which-python demo lessons handout test test-all check lint format types pytest pytest-all sanitize test-site coverage mutants hunt docs site site-serve \
+.PHONY: help which-python demo lessons handout test test-all check lint format javascript types pytest pytest-all sanitize test-site coverage mutants hunt docs site site-serve \
 	bench bench-peers clean
 .DEFAULT_GOAL := help
 
@@ -35,16 +35,26 @@ test-all: lint types pytest-all  ## lint, types, all tests but those of the buil
 check: lint types  ## lint, types, the engine's own tests: under a minute, while one works
 	$(PYTEST) @tests/engine.txt
 
-lint: .venv/.dev  ## ruff: lint and format, nothing is changed; and what is written, proofread
+lint: .venv/.dev  ## ruff, and prettier and tsc where npm is: lint and format, nothing is changed; and what is written, proofread
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/proofread.py
 	$(BIN)/python tools/proofread_course.py
 	$(BIN)/python tools/proofread_docstrings.py
+	@$(MAKE) --no-print-directory javascript DO=check
 
-format: .venv/.dev  ## ruff: lint and format, what it can fix is fixed
+format: .venv/.dev  ## ruff and, where npm is, prettier: lint and format, what they can fix is fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@$(MAKE) --no-print-directory javascript DO=format
+
+# Check or format it, where npm is, or where a machine is to have everything
+javascript: $(if $(or $(shell command -v npm),$(MICROGRAD_HAS)),tools/javascript/node_modules/.fetched)
+	$(if $^,npm run --silent --prefix tools/javascript $(DO),@echo "JavaScript is left out: npm was not found. CI has it.")
+
+tools/javascript/node_modules/.fetched: tools/javascript/package-lock.json
+	npm ci --ignore-scripts --no-audit --no-fund --silent --prefix tools/javascript
+	@touch $@
 
 types: .venv/.dev  ## pyright
 	$(BIN)/pyright
@@ -92,7 +102,7 @@ bench: .venv/.dev  ## side by side with the classic engine and PyTorch; writes b
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
 clean:  ## remove all that make made here, .venv too
-	rm -rf .venv .mutants build dist *.egg-info out site/.build benchmarks/peers .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .mutants build dist *.egg-info out site/.build tools/javascript/node_modules benchmarks/peers .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .venv/.moons, .demos and .dev are stamps: that extra is installed, as pyproject.toml has it now.

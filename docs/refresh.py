@@ -74,10 +74,12 @@ def door(site: str) -> str:
 
 
 def budgets() -> str:
-    """A row for each folder."""
-    from test_layering import ROOMS
+    """A row for each folder, and one for its JavaScript."""
+    from test_layering import JAVASCRIPT, ROOMS
 
-    return "".join(f"| `{room.replace('.', '/')}` | {budget:,} |\n" for room, (_, budget) in ROOMS.items())
+    rows = {f"`{room}`": budget for room, (_, budget) in ROOMS.items()}
+    rows |= {f"JavaScript of `{room}`": budget for room, budget in JAVASCRIPT.items()}
+    return "".join(f"| {room.replace('.', '/')} | {budget:,} |\n" for room, budget in rows.items())
 
 
 def floors() -> str:

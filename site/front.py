@@ -52,7 +52,7 @@ def looks() -> str:
 
 def written(folder: Path) -> None:
     """Write neuron.js, a step for each kind of answers, two files of JSON with what belongs to them, and two tables."""
-    (folder / "numbers.js").write_text(f"{numbers()}export {{thickness, written}};\n", encoding="utf-8")
+    (folder / "numbers.js").write_text(f"{numbers()}\nexport {{thickness, written}};\n", encoding="utf-8")
     (folder / "classes.js").write_text(looks(), encoding="utf-8")
     slopes = compile(value_and_grad(neuron))
     slopes([*NUMBERS.values()])

@@ -92,10 +92,10 @@ class NodePage:
         return self.run("return cardOf(arguments[0]).getAttribute('aria-label')", name)
 
     def text(self, selector: str) -> str:
-        return self.run("return query(arguments[0]).textContent", selector)
+        return self.run("return query(arguments[0]).textContent.trim()", selector)
 
     def texts(self, selector: str) -> list[str]:
-        return self.run("return all(arguments[0]).map(e => e.textContent)", selector)
+        return self.run("return all(arguments[0]).map(e => e.textContent.trim())", selector)
 
     def count(self, selector: str) -> int:
         return self.run("return all(arguments[0]).length", selector)

@@ -22,11 +22,11 @@ def make(tmp_path):
         shutil.copy(ROOT / name, tmp_path / name)
     program(tmp_path / ".venv" / "bin" / "jupyter", 'echo "jupyter $*"')
 
-    def run(*words, **programs):
+    def run(*words, path=os.environ["PATH"], **programs):
         for name, line in programs.items():
             program(tmp_path / "bin" / name.replace("_", "."), line)
         ours = {name: x for name, x in os.environ.items() if name not in MAKES}  # of the make that runs the tests
-        env = {**ours, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+        env = {**ours, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{path}"}
         return subprocess.run(["make", *words], cwd=tmp_path, env=env, capture_output=True, text=True)
 
     return run
@@ -72,3 +72,23 @@ def test_root_is_told_how_to_open_the_lessons(make, tmp_path):
     assert "as another user; or, in a container, say: make lessons ARGS=--allow-root" in done.stdout
     done = make("lessons", "ARGS=--allow-root", id="echo 0")
     assert done.stdout.splitlines()[-1] == f"{opened(tmp_path)} --allow-root"
+
+
+def test_javascript_is_checked_by_what_npm_fetched_once(make, tmp_path):
+    folder = tmp_path / "tools" / "javascript"
+    (folder / "node_modules").mkdir(parents=True)
+    (folder / "package-lock.json").touch()
+    said = [make("javascript", "DO=check", npm='echo "npm: $*"').stdout.splitlines() for _ in range(2)]
+    first, second = ([line for line in lines if line.startswith("npm: ")] for lines in said)
+    assert first[0].startswith("npm: ci ")
+    assert first[1:] == second == ["npm: run --silent --prefix tools/javascript check"]
+
+
+def test_where_npm_is_missing_javascript_is_left_out_unless_a_machine_has_everything(make, tmp_path, monkeypatch):
+    for name in ("make", "sh"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+    monkeypatch.delenv("MICROGRAD_HAS", raising=False)
+    done = make("javascript", "DO=check", path="")
+    assert (done.returncode, done.stdout) == (0, "JavaScript is left out: npm was not found. CI has it.\n")
+    assert make("javascript", "DO=check", "MICROGRAD_HAS=everything", path="").returncode

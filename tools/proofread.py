@@ -155,7 +155,8 @@ def unexplained() -> Iterator[str]:
     needed = [*PROJECT["dependencies"], *(word for extra in ("demo", "demos", "test", "dev") for word in extras[extra])]
     names = {re.match(r"[\w-]+", word)[0] for word in needed} - {PROJECT["name"]}  # type: ignore[index]
     yield from (f"docs/install.md: does not explain {name}" for name in sorted(names) if f"`{name}`" not in listed)
-    every = {*re.findall(r"[\w-]+", str(NEEDED) + (ROOT / "site" / "package.json").read_text(encoding="utf-8"))}
+    of_npm = [(ROOT / folder / "package.json").read_text(encoding="utf-8") for folder in ("site", "tools/javascript")]
+    every = {*re.findall(r"[\w-]+", str(NEEDED) + "".join(of_npm))}
     explained = re.findall(r"`([\w-]+)` \(|^- `([\w-]+)`", listed, re.MULTILINE)
     others = {name for pair in explained for name in pair if name} - every
     yield from (f"docs/install.md: explains {name}, which is no dependency" for name in sorted(others))

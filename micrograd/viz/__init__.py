@@ -1,4 +1,5 @@
 """Pictures: four subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
+`modules` (a page's modules of JavaScript, as one script), html.js, numbers.js (how pages write HTML and numbers),
 `files` (written in full or not at all, and SVG as pixels), `recorder` (what a rule of the derivative table does, as a
 tree), `rule_text` (the rules as text), `infix` (the text of an op and its operands), `text`, `values` and `optional`
 (packages that may be missing).

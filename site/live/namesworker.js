@@ -3,8 +3,16 @@ import * as learner from "./vendor/gpt.js";
 import * as reader from "./vendor/read.js";
 import {Names} from "./names.js";
 
-const SLICE = 30, MAKE = 400, MADE = 12, WARM = 250;  // milliseconds of training at a time, and between two lists; made-up words; steps
-let names = null, until = 0, going = false, asked = {text: "", temperature: 1}, made = 0, spent = 0;
+const SLICE = 30,
+  MAKE = 400,
+  MADE = 12,
+  WARM = 250; // milliseconds of training at a time, and between two lists; made-up words; steps
+let names = null,
+  until = 0,
+  going = false,
+  asked = {text: "", temperature: 1},
+  made = 0,
+  spent = 0;
 
 const told = () => names.look(asked.text, asked.temperature);
 function list() {
@@ -15,11 +23,20 @@ async function run() {
   if (going) return;
   going = true;
   while (names.steps < until) {
-    const began = performance.now(), losses = [];
-    while (names.steps < until && performance.now() < began + SLICE) losses.push(...names.go(Math.min(5, until - names.steps)));
+    const began = performance.now(),
+      losses = [];
+    while (names.steps < until && performance.now() < began + SLICE)
+      losses.push(...names.go(Math.min(5, until - names.steps)));
     spent += performance.now() - began;
     const ended = names.steps >= until;
-    postMessage({losses, steps: names.steps, spent, ended, look: told(), ...(ended || performance.now() > made + MAKE ? {made: list(), map: names.map()} : {})});
+    postMessage({
+      losses,
+      steps: names.steps,
+      spent,
+      ended,
+      look: told(),
+      ...(ended || performance.now() > made + MAKE ? {made: list(), map: names.map()} : {}),
+    });
     await new Promise(next => setTimeout(next));
   }
   going = false;
@@ -48,7 +65,7 @@ onmessage = ({data}) => {
   if (data.steps) until = names.steps + data.steps;
   if (data.pause) {
     until = names.steps;
-    postMessage({ended: true});  // after all that was on its way
+    postMessage({ended: true}); // after all that was on its way
   }
   if (data.steps) run();
 };

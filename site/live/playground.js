@@ -1,12 +1,32 @@
 // The playground: a text at the left, the player of what it computes at the right. A slider is a number of the text.
-import {$, Player, copied, four, linked, packed, progress, remember, remembered, state, themed, wrong} from "./common.js";
+import {
+  $,
+  Player,
+  copied,
+  four,
+  linked,
+  packed,
+  progress,
+  remember,
+  remembered,
+  state,
+  themed,
+  wrong,
+} from "./common.js";
 import {Python} from "./python.js";
 import {editor} from "./vendor/editor.js";
 
-const TYPED = 250, SLOW = 1500;  // milliseconds: after the last key, and until a run is said to be long
+const TYPED = 250,
+  SLOW = 1500; // milliseconds: after the last key, and until a run is said to be long
 const examples = await (await fetch("vendor/examples.json")).json();
 const player = new Player($("player"));
-let version = "", ready = false, busy = false, again = false, ended = false, timer = 0, opened = "";
+let version = "",
+  ready = false,
+  busy = false,
+  again = false,
+  ended = false,
+  timer = 0,
+  opened = "";
 
 // ---- running
 const python = new Python({
@@ -19,7 +39,7 @@ const python = new Python({
     ready = true;
     version = about.version;
     state(`Python ${version} runs in this page`);
-    if (!ended) go();  // else it would end again by the same text
+    if (!ended) go(); // else it would end again by the same text
     ended = false;
   },
 });
@@ -30,8 +50,14 @@ function soon(wait = 0) {
 }
 async function go() {
   clearTimeout(timer);
-  if (!ready) { ended = false; return python.load(); }
-  if (busy) { again = true; return; }
+  if (!ready) {
+    ended = false;
+    return python.load();
+  }
+  if (busy) {
+    again = true;
+    return;
+  }
   busy = true;
   again = false;
   const slow = setTimeout(() => {
@@ -41,7 +67,7 @@ async function go() {
   const answer = await python.ask("run", edit.text);
   clearTimeout(slow);
   $("stop").hidden = true;
-  if (!answer) return;  // it was stopped
+  if (!answer) return; // it was stopped
   busy = false;
   ready = !(ended = Boolean(answer.died));
   show(answer);
@@ -69,9 +95,11 @@ function stop() {
 }
 
 // ---- sliders
-const hue = x => x > 0 ? "above" : x < 0 ? "below" : "";  // as in the player: blue above zero, orange below
-let current = [], held = false, moved = false;
-function sliders({sliders: found, root}) {
+const hue = x => (x > 0 ? "above" : x < 0 ? "below" : ""); // as in the player: blue above zero, orange below
+let current = [],
+  held = false,
+  moved = false;
+function sliders({sliders: found, root = null}) {
   const names = list => list.map(slider => slider.name).join();
   if (names(found) !== names(current) || !$("numbers").children.length) $("numbers").replaceChildren(...found.map(row));
   current = found;
@@ -90,38 +118,58 @@ function sliders({sliders: found, root}) {
   });
 }
 function row(slider, k) {
-  const line = document.createElement("div"), label = document.createElement("label"), input = document.createElement("input");
+  const line = document.createElement("div"),
+    label = document.createElement("label"),
+    input = document.createElement("input");
   const reach = Math.max(5, 2 * Math.abs(slider.value));
   Object.assign(label, {textContent: slider.name, htmlFor: `number${k}`});
   Object.assign(input, {type: "range", id: `number${k}`, min: -reach, max: reach, step: "0.01", value: slider.value});
   input.addEventListener("input", () => drag(k, +input.value));
-  input.addEventListener("change", () => { held = moved = false; edit.mark(null); });
-  input.addEventListener("keydown", event => {  // ten small steps, whatever the reach
-    const by = {PageUp: .1, PageDown: -.1}[event.key];
+  input.addEventListener("change", () => {
+    held = moved = false;
+    edit.mark(null);
+  });
+  input.addEventListener("keydown", event => {
+    // ten small steps, whatever the reach
+    const by = {PageUp: 0.1, PageDown: -0.1}[event.key];
     if (!by) return;
     event.preventDefault();
     input.value = +input.value + by;
     drag(k, +input.value);
     held = moved = false;
   });
-  line.append(label, input, Object.assign(document.createElement("output"), {htmlFor: input.id}), Object.assign(document.createElement("span"), {className: "slope"}));
+  line.append(
+    label,
+    input,
+    Object.assign(document.createElement("output"), {htmlFor: input.id}),
+    Object.assign(document.createElement("span"), {className: "slope"}),
+  );
   return line;
 }
 function drag(k, x, wait = 0) {
-  const slider = current[k], digits = x.toFixed(2), grown = digits.length - (slider.to - slider.from);
+  const slider = current[k],
+    digits = x.toFixed(2),
+    grown = digits.length - (slider.to - slider.from);
   held = true;
   edit.replace(edit.place(slider.line, slider.from), edit.place(slider.line, slider.to), digits, moved);
   moved = true;
   for (const other of current) {
-    if (other.line === slider.line && other.from > slider.from) { other.from += grown; other.to += grown; }
+    if (other.line === slider.line && other.from > slider.from) {
+      other.from += grown;
+      other.to += grown;
+    }
   }
   slider.to += grown;
   slider.value = x;
   $("numbers").children[k].children[2].textContent = four(x);
   soon(wait);
 }
-addEventListener("message", ({data, source}) => {  // a leaf was changed in the player, where the numbers follow by themselves
-  const k = data?.micrograd === "leaf" && source === $("player").contentWindow ? current.findIndex(slider => slider.name === data.name) : -1;
+addEventListener("message", ({data, source}) => {
+  // a leaf was changed in the player, where the numbers follow by themselves
+  const k =
+    data?.micrograd === "leaf" && source === $("player").contentWindow
+      ? current.findIndex(slider => slider.name === data.name)
+      : -1;
   if (k < 0) return;
   drag(k, data.value, TYPED);
   $("numbers").children[k].children[1].value = data.value;
@@ -129,9 +177,10 @@ addEventListener("message", ({data, source}) => {  // a leaf was changed in the 
 });
 
 // ---- the text
-const bare = text => text.replace(/-?\d[\d.]*/g, "0");  // a number that was dragged is no loss
+const bare = text => text.replace(/-?\d[\d.]*/g, "0"); // a number that was dragged is no loss
 const edited = () => bare(edit.text) !== bare(opened);
-function open(example) {  // with the picture that was made when the site was built
+function open(example) {
+  // with the picture that was made when the site was built
   $("example").value = example.name;
   opened = example.code;
   edit.text = opened;
@@ -149,8 +198,10 @@ function typed(how) {
 themed();
 for (const {name} of examples) $("example").append(new Option(name));
 const edit = editor($("editor"), "", {label: "Python", run: go, changed: typed});
-const link = await linked(), sent = link.get("code"), given = sent ?? (link.has("example") ? "" : remembered("playground"));
-const ours = sent && examples.find(one => bare(one.code) === bare(sent));  // with other numbers
+const link = await linked(),
+  sent = link.get("code"),
+  given = sent ?? (link.has("example") ? "" : remembered("playground"));
+const ours = sent && examples.find(one => bare(one.code) === bare(sent)); // with other numbers
 open(ours ?? examples.find(one => one.name === link.get("example")) ?? examples[0]);
 if (given && given !== opened) {
   edit.text = given;
@@ -163,7 +214,8 @@ $("run").disabled = false;
 $("run").addEventListener("click", go);
 $("stop").addEventListener("click", stop);
 $("example").addEventListener("change", event => {
-  if (edited() && !confirm("Replace what you wrote by the example?")) event.target.value = examples.find(one => one.code === opened).name;
+  if (edited() && !confirm("Replace what you wrote by the example?"))
+    event.target.value = examples.find(one => one.code === opened).name;
   else {
     remember("playground", "");
     open(examples.find(one => one.name === event.target.value));

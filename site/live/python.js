@@ -1,6 +1,6 @@
 // Threads, and the page's end of the one in which Python runs, which is loaded when it is first asked for something.
 export function threaded(name) {
-  const script = `import ${JSON.stringify(new URL(name, import.meta.url))}`;  // a worker from a blob has the page's policy
+  const script = `import ${JSON.stringify(new URL(name, import.meta.url))}`; // a worker from a blob has the page's policy
   return new Worker(URL.createObjectURL(new Blob([script], {type: "text/javascript"})), {type: "module"});
 }
 export class Python {
@@ -9,11 +9,16 @@ export class Python {
   #next = 1;
 
   // told: progress(bytes, of), ready(about), failed(text), frame(object)
-  constructor(told) { this.told = told; }
+  constructor(told) {
+    this.told = told;
+  }
 
   load() {
     if (this.#worker) return;
-    if (typeof WebAssembly !== "object") { this.told.failed("this browser has no WebAssembly, in which Python runs"); return; }
+    if (typeof WebAssembly !== "object") {
+      this.told.failed("this browser has no WebAssembly, in which Python runs");
+      return;
+    }
     this.#worker = threaded("worker.js");
     this.#worker.onerror = event => {
       event.preventDefault();
@@ -52,7 +57,10 @@ export class Python {
     this.load();
   }
   #died(text) {
-    const error = {line: null, text: `Python stopped, and starts again without the names made so far. It said: ${text}`};
+    const error = {
+      line: null,
+      text: `Python stopped, and starts again without the names made so far. It said: ${text}`,
+    };
     this.told.frame?.({error});
     this.restart({error, died: true});
   }

@@ -1,20 +1,59 @@
 // The training page: the learner's own text, called again and again, and what comes of it.
-import {$, Player, copied, four, linked, packed, progress, remember, remembered, state, themed, wrong} from "./common.js";
+import {
+  $,
+  Player,
+  copied,
+  four,
+  linked,
+  packed,
+  progress,
+  remember,
+  remembered,
+  state,
+  themed,
+  wrong,
+} from "./common.js";
 import {CLASSES, MOST, block, csv, decoded, held, listed, parsed, scale, scaled} from "./own.js";
 import {SIDES, looks, named, sign} from "./looks.js";
 import {Graph, Network, Plane, lines} from "./pictures.js";
 import {Python, threaded} from "./python.js";
 import {editor} from "./vendor/editor.js";
 
-const LONGEST = 8000;  // characters of a link
-const TYPED = 600, SLOW = 2000, SLICE = 40, FOLLOWED = 100, DRAWN = 8000;  // milliseconds: after the last key, until Stop is offered, of training at a time, between two graphs of a point; and the most steps of a line
+const LONGEST = 8000; // characters of a link
+const TYPED = 600,
+  SLOW = 2000,
+  SLICE = 40,
+  FOLLOWED = 100,
+  DRAWN = 8000; // milliseconds: after the last key, until Stop is offered, of training at a time, between two graphs of a point; and the most steps of a line
 const {texts, kinds, still} = await (await fetch("vendor/training.json")).json();
-const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]], hues = ["--high", "--low", "--good", "--quiet"];
-const plane = new Plane($("plane")), network = new Network($("network"), (neuron, name) => { looked = neuron; $("said").textContent = neuron ? `${name} says` : "The model says"; due(); }), graph = new Graph($("single"));
+const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]],
+  hues = ["--high", "--low", "--good", "--quiet"];
+const plane = new Plane($("plane")),
+  network = new Network($("network"), (neuron, name) => {
+    looked = neuron;
+    $("said").textContent = neuron ? `${name} says` : "The model says";
+    due();
+  }),
+  graph = new Graph($("single"));
 
-let about = null, frame = null, losses = [], norms = [], judged = [], looked = null, chosen = 0;  // which neuron is shown large, and of which point the graph is
-let fastest = null, running = null, stride = 1;  // of the step as JavaScript: which run it is, and its end; of the steps, those that are drawn
-let ready = false, pressed = null, starting = null, playing = false, waiting = false, timer = 0, slow = 0, version = "";
+let about = null,
+  frame = null,
+  losses = [],
+  norms = [],
+  judged = [],
+  looked = null,
+  chosen = 0; // which neuron is shown large, and of which point the graph is
+let fastest = null,
+  running = null,
+  stride = 1; // of the step as JavaScript: which run it is, and its end; of the steps, those that are drawn
+let ready = false,
+  pressed = null,
+  starting = null,
+  playing = false,
+  waiting = false,
+  timer = 0,
+  slow = 0,
+  version = "";
 const speeds = {};
 
 // ---- Python
@@ -32,7 +71,8 @@ const python = new Python({
   },
   frame: take,
 });
-function watch() {  // until something is heard
+function watch() {
+  // until something is heard
   clearTimeout(slow);
   $("stop").hidden = true;
   slow = setTimeout(() => {
@@ -51,24 +91,34 @@ async function asked(...what) {
   heard();
   return answer;
 }
-function later(act) {  // what was pressed while Python was not there, which goes on with the network that is shown
+function later(act) {
+  // what was pressed while Python was not there, which goes on with the network that is shown
   pressed = about === still.about ? act : null;
   python.load();
 }
-async function begin(act = null) {  // run the text from its first line: another model, which goes on if this one was playing
+async function begin(act = null) {
+  // run the text from its first line: another model, which goes on if this one was playing
   clearTimeout(timer);
   pressed = null;
   if (!act) fastest = null;
   if (own()) preview();
   if (own() && !held(edit.text)?.rows.length) {
     set(false);
-    starting = null;  // what was on its way is of another program
-    return $("guessed").textContent ||= "Click in the picture to draw points, or paste rows such as 0.5, -1.2, cat.";
+    starting = null; // what was on its way is of another program
+    return ($("guessed").textContent ||= "Click in the picture to draw points, or paste rows such as 0.5, -1.2, cat.");
   }
   if (!ready) return python.load();
-  const mine = starting = {}, ended = () => mine !== starting;  // by the next begin
+  const mine = (starting = {}),
+    ended = () => mine !== starting; // by the next begin
   await asked("pause");
-  const answer = await asked("start", edit.text, $("data").value, +$("noise").value, +$("seed").value || 0, +$("size").value);
+  const answer = await asked(
+    "start",
+    edit.text,
+    $("data").value,
+    +$("noise").value,
+    +$("seed").value || 0,
+    +$("size").value,
+  );
   if (!answer || ended()) return;
   $("out").textContent = answer.out;
   wrong(answer.error, edit);
@@ -94,7 +144,7 @@ async function begin(act = null) {  // run the text from its first line: another
   if (playing) play();
 }
 function started(found) {
-  if (found.parameters !== about?.parameters) delete speeds.eager, delete speeds.compiled;  // of another network
+  if (found.parameters !== about?.parameters) (delete speeds.eager, delete speeds.compiled); // of another network
   about = found;
   stride = 1;
   losses = [];
@@ -106,7 +156,7 @@ function started(found) {
   graph.begin(about);
   network.begin(about, plane);
   $("parameters").textContent = about.parameters;
-  $("legend").replaceChildren(...own() ? counted() : legend[plane.kind]);
+  $("legend").replaceChildren(...(own() ? counted() : legend[plane.kind]));
   $("unknown").hidden = Boolean(about.surface);
 }
 function take(next) {
@@ -116,7 +166,7 @@ function take(next) {
     wrong(next.error, edit);
     return set(false);
   }
-  if ($("error").textContent) wrong(null, edit);  // of a program before
+  if ($("error").textContent) wrong(null, edit); // of a program before
   frame = next;
   const seen = plane.judge(next.p);
   next.losses.forEach((loss, k) => {
@@ -136,7 +186,8 @@ function take(next) {
 }
 
 // ---- playing: `playing` is what the button says, and what Python does unless it is starting
-const batch = () => +$("batch").value, mode = () => frame?.mode ?? about.mode;
+const batch = () => +$("batch").value,
+  mode = () => frame?.mode ?? about.mode;
 function set(on) {
   playing = on;
   $("play").textContent = on ? "Pause" : "Play";
@@ -145,9 +196,13 @@ function set(on) {
 function play() {
   set(true);
   const {top, bottom} = $("plane").getBoundingClientRect();
-  if (innerWidth <= 960 && (top < 0 || bottom > innerHeight)) $("plane").closest("section").scrollIntoView();  // a phone: what is played is below
+  if (innerWidth <= 960 && (top < 0 || bottom > innerHeight)) $("plane").closest("section").scrollIntoView(); // a phone: what is played is below
   pressed = null;
-  if ($("fast").checked && frame && !starting && fit()) return running = fast().catch(() => { set(false); $("error").textContent = "The step as JavaScript cannot run here."; });
+  if ($("fast").checked && frame && !starting && fit())
+    return (running = fast().catch(() => {
+      set(false);
+      $("error").textContent = "The step as JavaScript cannot run here.";
+    }));
   if (!ready || starting) return python.load();
   watch();
   python.say("play", SLICE, batch(), chosen);
@@ -169,23 +224,50 @@ function stop() {
 
 // ---- the step as JavaScript, which the build wrote for the texts of this page; Python is told of it for the graph of a point
 const steps = await (await fetch("vendor/steps.json")).json();
-function fit() {  // also says why not
-  const kind = kinds[$("data").value], wrong = !steps.orders[kind] ? "moons, circles, xor, spirals and curves" : edited() ? "the page’s own text" : String(hidden()) !== String(steps.hidden) ? `hidden layers of ${steps.hidden.join(" and ")}` : batch() !== steps.batch ? `a batch of ${steps.batch}` : "";
+function fit() {
+  // also says why not
+  const kind = kinds[$("data").value],
+    wrong = !steps.orders[kind]
+      ? "moons, circles, xor, spirals and curves"
+      : edited()
+        ? "the page’s own text"
+        : String(hidden()) !== String(steps.hidden)
+          ? `hidden layers of ${steps.hidden.join(" and ")}`
+          : batch() !== steps.batch
+            ? `a batch of ${steps.batch}`
+            : "";
   $("unfit").textContent = wrong && $("fast").checked ? `It was written for ${wrong}: this runs in Python.` : "";
   return !wrong;
 }
 async function fast() {
-  const mine = fastest = {}, kind = kinds[$("data").value], thread = threaded("stepping.js");
-  const rate = () => +RATE.exec(edit.text)[1], goes = () => playing && fastest === mine && $("fast").checked && fit();
+  const mine = (fastest = {}),
+    kind = kinds[$("data").value],
+    thread = threaded("stepping.js");
+  const rate = () => +RATE.exec(edit.text)[1],
+    goes = () => playing && fastest === mine && $("fast").checked && fit();
   let asking = false;
-  if (!ready) { pressed = () => {}; python.load(); }  // it goes on here meanwhile
-  thread.postMessage({begin: {kind, order: steps.orders[kind], batch: steps.batch, points: about.points, p: frame.p.map(Number), steps: frame.steps, rate: rate()}});
-  async function follow() {  // the graph of a point, by Python
+  if (!ready) {
+    pressed = () => {};
+    python.load();
+  } // it goes on here meanwhile
+  thread.postMessage({
+    begin: {
+      kind,
+      order: steps.orders[kind],
+      batch: steps.batch,
+      points: about.points,
+      p: frame.p.map(Number),
+      steps: frame.steps,
+      rate: rate(),
+    },
+  });
+  async function follow() {
+    // the graph of a point, by Python
     asking = true;
     await python.ask("put", JSON.stringify(frame.p), frame.steps);
     const answer = await python.ask("one", chosen);
     if (answer?.one && fastest === mine) frame = {...frame, one: answer.one};
-    setTimeout(() => asking = false, FOLLOWED);
+    setTimeout(() => (asking = false), FOLLOWED);
   }
   const last = await new Promise((done, failed) => {
     thread.onerror = failed;
@@ -198,11 +280,12 @@ async function fast() {
   });
   if (fastest !== mine) return;
   if (ready && !starting) await asked("put", JSON.stringify(last.p), last.steps);
-  if (playing) play();  // in Python, from here
+  if (playing) play(); // in Python, from here
 }
-function lengths(slopes) {  // of the gradient, by layer
+function lengths(slopes) {
+  // of the gradient, by layer
   let at = 0;
-  return about.wires.map(layer => Math.hypot(...layer.flatMap(neuron => slopes.slice(at, at += neuron.length + 1))));
+  return about.wires.map(layer => Math.hypot(...layer.flatMap(neuron => slopes.slice(at, (at += neuron.length + 1)))));
 }
 
 // ---- pictures: the newest frame, once for each that the screen shows
@@ -214,22 +297,44 @@ function due() {
     if (frame) draw();
   });
 }
-const rest = " Hollow ones are held out. Click a point to see its graph.", [below, above] = SIDES;
+const rest = " Hollow ones are held out. Click a point to see its graph.",
+  [below, above] = SIDES;
 const legend = {
-  sign: [sign(above), " should be above 0 (blue), ", sign(below), ` below (orange); it says 0 where the colours meet.${rest}`],
-  classes: [...looks(3).slice(0, 3).flatMap(look => [sign(look), " "]), `are the three classes, and a place has the colour of its largest score.${rest}`],
+  sign: [
+    sign(above),
+    " should be above 0 (blue), ",
+    sign(below),
+    ` below (orange); it says 0 where the colours meet.${rest}`,
+  ],
+  classes: [
+    ...looks(3)
+      .slice(0, 3)
+      .flatMap(look => [sign(look), " "]),
+    `are the three classes, and a place has the colour of its largest score.${rest}`,
+  ],
   number: [sign(below), ` are the points, and the line is what the model says.${rest}`],
 };
 function draw() {
   plane.follow(frame);
   plane.chosen = frame.one?.k;
-  const [trained, apart] = judged.at(-1) ?? [], percent = seen => seen ? `${(100 * seen.right).toFixed(0)} %` : "–";
+  const [trained, apart] = judged.at(-1) ?? [],
+    percent = seen => (seen ? `${(100 * seen.right).toFixed(0)} %` : "–");
   plane.draw(looked);
   network.draw(frame.p);
   graph.draw(frame.one, about.points[frame.one?.k ?? 0]);
-  const number = plane.kind === "number", of = (k, what) => judged.map(both => both[k]?.[what]), dash = [5, 3];
+  const number = plane.kind === "number",
+    of = (k, what) => judged.map(both => both[k]?.[what]),
+    dash = [5, 3];
   lines($("loss"), [{at: losses, hue: "--ink"}, ...(apart ? [{at: of(1, "loss"), hue: "--below", dash}] : [])]);
-  if (apart && !number) lines($("rights"), [{at: of(0, "right"), hue: "--ink"}, {at: of(1, "right"), hue: "--below", dash}], {top: 1});
+  if (apart && !number)
+    lines(
+      $("rights"),
+      [
+        {at: of(0, "right"), hue: "--ink"},
+        {at: of(1, "right"), hue: "--below", dash},
+      ],
+      {top: 1},
+    );
   $("losslegend").hidden = $("heldbox").hidden = !apart;
   $("rightcard").hidden = !apart || number;
 
@@ -241,31 +346,64 @@ function draw() {
   $("right").textContent = trained && number ? four(trained.loss) : percent(trained);
   if (apart) $("held").textContent = number ? four(apart.loss) : `${percent(apart)}, loss ${four(apart.loss)}`;
   $("modename").textContent = mode() === "eager" ? "steps a second" : "compiled steps a second";
-  const other = mode() === "eager" ? "compiled" : "eager", known = speeds[other] ? ` (${other === "eager" ? "not " : ""}compiled: ${Math.round(speeds[other])})` : "";
-  $("mode").textContent = `${Math.round(speeds[mode()]) || "–"}${known}`;  // of this browser
+  const other = mode() === "eager" ? "compiled" : "eager",
+    known = speeds[other] ? ` (${other === "eager" ? "not " : ""}compiled: ${Math.round(speeds[other])})` : "";
+  $("mode").textContent = `${Math.round(speeds[mode()]) || "–"}${known}`; // of this browser
   if (!playing) {
-    $("loss").setAttribute("aria-label", `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`);
+    $("loss").setAttribute(
+      "aria-label",
+      `Loss over ${frame.steps} steps: from ${four(losses[0])} to ${four(losses.at(-1))}`,
+    );
     $("norms").setAttribute("aria-label", `Length of the gradient by layer, now ${frame.norms.map(four).join(", ")}`);
-    if (apart) $("rights").setAttribute("aria-label", `Part of right answers by step: now ${percent(trained)} of the points trained on, and ${percent(apart)} of those held out`);
+    if (apart)
+      $("rights").setAttribute(
+        "aria-label",
+        `Part of right answers by step: now ${percent(trained)} of the points trained on, and ${percent(apart)} of those held out`,
+      );
     $("plane").setAttribute("aria-label", `${plane.words}; ${$("rightname").textContent}: ${$("right").textContent}`);
   }
-  if (norms.length) $("normlegend").replaceChildren(...frame.norms.map((_, k) => {
-    const item = document.createElement("span"), stroke = dashes[k % 4].join(" ");
-    item.innerHTML = `<svg width="26" height="8" aria-hidden="true"><line x2="26" y1="4" y2="4" stroke="var(${hues[k % 4]})" stroke-width="2" stroke-dasharray="${stroke}"/></svg> ${frame.norms.length > 1 ? `layer ${k + 1}` : "all parameters"}`;
-    return item;
-  }));
+  if (norms.length)
+    $("normlegend").replaceChildren(
+      ...frame.norms.map((_, k) => {
+        const item = document.createElement("span"),
+          stroke = dashes[k % 4].join(" ");
+        item.innerHTML = `<svg width="26" height="8" aria-hidden="true"><line x2="26" y1="4" y2="4" stroke="var(${hues[k % 4]})" stroke-width="2" stroke-dasharray="${stroke}"/></svg> ${frame.norms.length > 1 ? `layer ${k + 1}` : "all parameters"}`;
+        return item;
+      }),
+    );
 }
 
 // ---- controls that are numbers of the text
-const RATE = /\blr\s*=\s*([0-9.]+(?:e-?\d+)?)/, SIZES = /\bMLP\(\s*\d+\s*,\s*\[([\d\s,]*(?:len\(CLASSES\)\s*)?)\]/d, PART = /^HELD_OUT, SEED = ([\d.]+), (\d+)/md;
+const RATE = /\blr\s*=\s*([0-9.]+(?:e-?\d+)?)/,
+  SIZES = /\bMLP\(\s*\d+\s*,\s*\[([\d\s,]*(?:len\(CLASSES\)\s*)?)\]/d,
+  PART = /^HELD_OUT, SEED = ([\d.]+), (\d+)/dm;
 let dragging = false;
 function controls() {
-  const rate = RATE.exec(edit.text), sizes = hidden();
+  const rate = RATE.exec(edit.text),
+    sizes = hidden();
   $("rate").disabled = !rate;
   $("rateis").textContent = rate ? rate[1] : "not in the text";
   if (rate && document.activeElement !== $("rate")) $("rate").value = Math.log10(+rate[1]);
-  $("layers").replaceChildren(...(sizes ?? []).map((size, k) => group(`${size}`, `Layer ${k + 1}`, () => change(sizes.with(k, size - 1)), () => change(sizes.with(k, size + 1)), size > 1, size < 16)));
-  const more = group("", "Hidden layers", () => change(sizes.slice(0, -1)), () => change([...sizes, sizes.at(-1) ?? 4]), sizes?.length > 0, sizes && sizes.length < 4);
+  $("layers").replaceChildren(
+    ...(sizes ?? []).map((size, k) =>
+      group(
+        `${size}`,
+        `Layer ${k + 1}`,
+        () => change(sizes.with(k, size - 1)),
+        () => change(sizes.with(k, size + 1)),
+        size > 1,
+        size < 16,
+      ),
+    ),
+  );
+  const more = group(
+    "",
+    "Hidden layers",
+    () => change(sizes.slice(0, -1)),
+    () => change([...sizes, sizes.at(-1) ?? 4]),
+    sizes?.length > 0,
+    sizes && sizes.length < 4,
+  );
   more.firstChild.textContent = "− layer";
   more.lastChild.textContent = "+ layer";
   $("layers").append(more);
@@ -273,11 +411,12 @@ function controls() {
   for (const id of ["noise", "size"]) $(id).parentElement.hidden = own();
   $("part").parentElement.hidden = !own() || !part;
   if (part) $("part").value = part[1];
-  $("partis").textContent = part ? `${Math.round(100 * part[1])} %` : "";
+  $("partis").textContent = part ? `${Math.round(100 * +part[1])} %` : "";
   $("own").hidden = !own();
 }
 function group(text, name, less, more, canLess, canMore) {
-  const whole = document.createElement("span"), shown = document.createElement("output");
+  const whole = document.createElement("span"),
+    shown = document.createElement("output");
   whole.className = "stepper";
   whole.setAttribute("role", "group");
   whole.setAttribute("aria-label", name);
@@ -296,13 +435,15 @@ function hidden() {
   return found?.every(size => size > 0) ? found : null;
 }
 function change(sizes) {
-  const {1: old, indices} = SIZES.exec(edit.text), out = old.split(",").at(-1).trim();
+  const {1: old, indices} = SIZES.exec(edit.text),
+    out = old.split(",").at(-1).trim();
   edit.replace(...indices[1], [...sizes, out].join(", "));
   edit.mark(null);
   begin();
 }
 function drag() {
-  const found = /\blr\s*=\s*([0-9.]+(?:e-?\d+)?)/d.exec(edit.text), rate = +(10 ** +$("rate").value).toPrecision(2);
+  const found = /\blr\s*=\s*([0-9.]+(?:e-?\d+)?)/d.exec(edit.text),
+    rate = +(10 ** +$("rate").value).toPrecision(2);
   edit.replace(...found.indices[1], String(rate), dragging);
   dragging = true;
   $("rateis").textContent = rate;
@@ -310,15 +451,21 @@ function drag() {
 }
 
 // ---- points of one's own: what is drawn, pasted or dropped is written into the text, which is all that counts
-const NEAR = 18;  // pixels between two points of one stroke
+const NEAR = 18; // pixels between two points of one stroke
 const COLUMNS = ["x", "y", "label"];
 let stroke = null;
-const tool = () => own() ? document.querySelector("#tools input:checked")?.value ?? "look" : "look";
+const tool = () => (own() ? (document.querySelector("#tools input:checked")?.value ?? "look") : "look");
 function counted() {
-  const {names = []} = held(edit.text) ?? {}, counts = [about.points.length, about.held_out.length], seed = PART.exec(edit.text)?.[2];
-  return [...named(names), `. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`];
+  const {names = []} = held(edit.text) ?? {},
+    counts = [about.points.length, about.held_out.length],
+    seed = PART.exec(edit.text)?.[2];
+  return [
+    ...named(names),
+    `. ${counts[0]} points are trained on; the ${counts[1]} that are hollow are held out${seed ? `, drawn with SEED ${seed} of the text` : ""}.`,
+  ];
 }
-function blank() {  // what was trained before is of other points
+function blank() {
+  // what was trained before is of other points
   for (const id of ["network", "single"]) $(id).parentElement.hidden = true;
   if (!frame) return;
   frame = null;
@@ -326,39 +473,63 @@ function blank() {  // what was trained before is of other points
   for (const id of ["steps", "lossis", "right", "held", "mode"]) $(id).textContent = "–";
   for (const id of ["loss", "rights", "norms"]) lines($(id), [{at: []}]);
 }
-function preview() {  // without Python
+function preview() {
+  // without Python
   const found = held(edit.text);
   for (const id of ["class", "clear", "use"]) $(id).disabled = !found;
-  if (!found) return $("guessed").textContent = "The text has no CLASSES, MIDDLE, REACH and ROWS as the page writes them, so that points cannot be drawn here. Undo brings them back.";
+  if (!found)
+    return ($("guessed").textContent =
+      "The text has no CLASSES, MIDDLE, REACH and ROWS as the page writes them, so that points cannot be drawn here. Undo brings them back.");
   blank();
   plane.preview(scaled(found), found.axes, found.names.length);
   $("legend").replaceChildren(...named(found.names), `: ${found.rows.length} points.`);
-  const before = tool(), now = ["look", ...found.names.keys(), "erase"].map(String);
-  $("tools").replaceChildren(...now.map(value => {
-    const label = document.createElement("label"), input = Object.assign(document.createElement("input"), {type: "radio", name: "tool", value});
-    input.checked = value === (now.includes(before) && (before !== "look" || found.rows.length) ? before : "0");
-    label.append(input, ...{look: ["look at a point"], erase: ["erase"]}[value] ?? [sign(looks(found.names.length)[value]), ` ${found.names[value]}`]);
-    return label;
-  }));
+  const before = tool(),
+    now = ["look", ...found.names.keys(), "erase"].map(String);
+  $("tools").replaceChildren(
+    ...now.map(value => {
+      const label = document.createElement("label"),
+        input = Object.assign(document.createElement("input"), {type: "radio", name: "tool", value});
+      input.checked = value === (now.includes(before) && (before !== "look" || found.rows.length) ? before : "0");
+      label.append(
+        input,
+        ...({look: ["look at a point"], erase: ["erase"]}[value] ?? [
+          sign(looks(found.names.length)[value]),
+          ` ${found.names[value]}`,
+        ]),
+      );
+      return label;
+    }),
+  );
   touching();
 }
-const touching = () => $("plane").style.touchAction = tool() === "look" ? "" : "none";  // a finger draws, and does not scroll
-function rewrite(next, goesOn = false) {  // one undo; `goesOn` with the stroke before
+const touching = () => ($("plane").style.touchAction = tool() === "look" ? "" : "none"); // a finger draws, and does not scroll
+function rewrite(next, goesOn = false) {
+  // one undo; `goesOn` with the stroke before
   const {from, to, ...before} = held(edit.text);
   edit.replace(from, to, block({...before, ...next}), goesOn);
   edit.mark(null);
   preview();
 }
 function drawn(event, first = false) {
-  const now = held(edit.text), {rows, middle, reach} = now, place = plane.place(event), size = $("plane").clientWidth / 3.2, kind = tool();
-  const away = ([x, y], [a, b]) => size * Math.hypot(x - a, y - b), points = scaled(now).map(([at]) => at);
-  const distances = points.map(at => away(at, place)), least = Math.min(...distances), k = least < 14 ? distances.indexOf(least) : -1;
+  const now = held(edit.text),
+    {rows, middle, reach} = now,
+    place = plane.place(event),
+    size = $("plane").clientWidth / 3.2,
+    kind = tool();
+  const away = (one, other) => size * Math.hypot(one[0] - other[0], one[1] - other[1]),
+    points = scaled(now).map(([at]) => at);
+  const distances = points.map(at => away(at, place)),
+    least = Math.min(...distances),
+    k = least < 14 ? distances.indexOf(least) : -1;
   const row = [...place.map((x, i) => Number((x * reach[i] + middle[i]).toPrecision(4))), +kind];
   if (first) stroke = {moved: kind === "erase" ? -1 : k, last: null, changed: false};
   let next = null;
   if (kind === "erase") next = k < 0 ? null : rows.toSpliced(k, 1);
-  else if (stroke.moved >= 0) next = first && rows[k][2] === +kind ? null : rows.with(stroke.moved, first ? [...rows[k].slice(0, 2), +kind] : row);
-  else if (rows.length >= MOST) $("guessed").textContent = `There are ${MOST.toLocaleString("en")} points, and no more can be learnt here.`;
+  else if (stroke.moved >= 0)
+    next =
+      first && rows[k][2] === +kind ? null : rows.with(stroke.moved, first ? [...rows[k].slice(0, 2), +kind] : row);
+  else if (rows.length >= MOST)
+    $("guessed").textContent = `There are ${MOST.toLocaleString("en")} points, and no more can be learnt here.`;
   else if (!stroke.last || away(stroke.last, place) > NEAR) {
     stroke.last = place;
     next = [...rows, row];
@@ -374,11 +545,14 @@ $("plane").addEventListener("pointerdown", event => {
   clearTimeout(timer);
   drawn(event, true);
 });
-$("plane").addEventListener("pointermove", event => { if (stroke) drawn(event); });
-for (const end of ["pointerup", "pointercancel"]) $("plane").addEventListener(end, () => {
-  if (stroke?.changed) begin();
-  stroke = null;
+$("plane").addEventListener("pointermove", event => {
+  if (stroke) drawn(event);
 });
+for (const end of ["pointerup", "pointercancel"])
+  $("plane").addEventListener(end, () => {
+    if (stroke?.changed) begin();
+    stroke = null;
+  });
 $("tools").addEventListener("change", touching);
 $("undo").addEventListener("click", () => edit.undo());
 $("clear").addEventListener("click", () => {
@@ -388,7 +562,15 @@ $("clear").addEventListener("click", () => {
 });
 $("class").addEventListener("click", () => {
   const {names} = held(edit.text);
-  if (names.length < CLASSES) rewrite({names: [...names, looks(CLASSES).map(({name}) => name).find(name => !names.includes(name))]});
+  if (names.length < CLASSES)
+    rewrite({
+      names: [
+        ...names,
+        looks(CLASSES)
+          .map(({name}) => name)
+          .find(name => !names.includes(name)),
+      ],
+    });
   else $("guessed").textContent = `${CLASSES} classes can be told apart here, and no more.`;
 });
 $("part").addEventListener("change", () => {
@@ -397,16 +579,18 @@ $("part").addEventListener("change", () => {
   edit.mark(null);
   begin();
 });
-function use(given) {  // the numbers of the columns that were chosen
-  const found = parsed($("csv").value, given), {error, about: guessed, bad, rows, names, axes} = found;
+function use(given) {
+  // the numbers of the columns that were chosen
+  const found = parsed($("csv").value, given),
+    {error, about: guessed, bad, rows, names, axes} = found;
   $("guessed").textContent = error ?? `${guessed} ${listed(bad)}`;
   $("columns").hidden = Boolean(error);
   for (const id of error ? [] : COLUMNS) {
-    $(`column-${id}`).replaceChildren(...found.columns.map((name, k) => new Option(name, k)));
+    $(`column-${id}`).replaceChildren(...found.columns.map((name, k) => new Option(name, String(k))));
     $(`column-${id}`).value = found.given[id];
   }
   if (error || !rows.length) return;
-  if (!held(edit.text)) edit.text = texts.own;  // as it was, by Undo
+  if (!held(edit.text)) edit.text = texts.own; // as it was, by Undo
   rewrite({rows, names, axes, ...scale(rows)});
   $("tools").querySelector("input").click();
   begin();
@@ -428,11 +612,20 @@ async function dropped(file) {
   use();
 }
 $("use").addEventListener("click", () => use());
-for (const id of COLUMNS) $(`column-${id}`).addEventListener("change", () => use(Object.fromEntries(COLUMNS.map(id => [id, +$(`column-${id}`).value]))));
-$("paste").addEventListener("toggle", () => { const now = held(edit.text); if ($("paste").open && now && !$("csv").value) $("csv").value = csv(now); });
+for (const id of COLUMNS)
+  $(`column-${id}`).addEventListener("change", () =>
+    use(Object.fromEntries(COLUMNS.map(id => [id, +$(`column-${id}`).value]))),
+  );
+$("paste").addEventListener("toggle", () => {
+  const now = held(edit.text);
+  if ($("paste").open && now && !$("csv").value) $("csv").value = csv(now);
+});
 $("file").addEventListener("change", event => dropped(event.target.files[0]));
 addEventListener("dragover", event => event.preventDefault());
-addEventListener("drop", event => { event.preventDefault(); dropped(event.dataTransfer.files[0]); });
+addEventListener("drop", event => {
+  event.preventDefault();
+  dropped(event.dataTransfer.files[0]);
+});
 
 // ---- the text
 const own = () => kinds[$("data").value] === "own";
@@ -453,10 +646,15 @@ function typed(byPage) {
   python.load();
 }
 function choose(event) {
-  const kind = kinds[$("data").value], text = kind === "own" ? remembered("own") || texts.own : texts[kind];
+  const kind = kinds[$("data").value],
+    text = kind === "own" ? remembered("own") || texts.own : texts[kind];
   const fits = kind === fitting || (kind === "own" && held(edit.text));
-  if (!fits && (fitting === "own" || !edited() || confirm("These points need another loss. Replace your text by one that has it?"))) edit.text = text;
-  else if (!fits && kind === "own") return $("data").value = Object.keys(kinds).find(name => kinds[name] === fitting);
+  if (
+    !fits &&
+    (fitting === "own" || !edited() || confirm("These points need another loss. Replace your text by one that has it?"))
+  )
+    edit.text = text;
+  else if (!fits && kind === "own") return ($("data").value = Object.keys(kinds).find(name => kinds[name] === fitting));
   fitting = kind;
   controls();
   $("guessed").textContent = "";
@@ -464,17 +662,23 @@ function choose(event) {
 }
 themed();
 for (const name in kinds) $("data").append(new Option(name));
-const link = await linked(), kept = JSON.parse(remembered("training") || "null");
+const link = await linked(),
+  kept = JSON.parse(remembered("training") || "null");
 for (const name of ["data", "noise", "batch", "seed", "size"]) if (link.has(name)) $(name).value = link.get(name);
 if (!link.has("code") && kept) $("data").value = kept.data;
 if (!$("data").value) $("data").value = Object.keys(kinds)[0];
 let fitting = kinds[$("data").value];
 const given = link.get("code") ?? kept?.code ?? texts[fitting];
 const edit = editor($("editor"), given, {label: "Python", run: () => begin(), changed: typed});
-const shown = () => { $("noiseis").textContent = (+$("noise").value).toFixed(2); $("batchis").textContent = batch(); $("sizeis").textContent = $("size").value; };
+const shown = () => {
+  $("noiseis").textContent = (+$("noise").value).toFixed(2);
+  $("batchis").textContent = batch();
+  $("sizeis").textContent = $("size").value;
+};
 shown();
 controls();
-if (given === texts.sign && $("data").value === "moons" && !link.size) {  // trained when the site was built
+if (given === texts.sign && $("data").value === "moons" && !link.size) {
+  // trained when the site was built
   started(still.about);
   about = still.about;
   frame = still.frame;
@@ -484,11 +688,10 @@ if (given === texts.sign && $("data").value === "moons" && !link.size) {  // tra
 } else if (link.has("code") && edited()) {
   state("This text came with a link: read it, then press Play");
   if (own()) preview();
-}
-else begin();
+} else begin();
 
 for (const id of ["play", "one", "again"]) $(id).disabled = false;
-$("play").addEventListener("click", () => playing ? pause() : play());
+$("play").addEventListener("click", () => (playing ? pause() : play()));
 async function one() {
   if (!ready) return later(one);
   await pause();
@@ -498,7 +701,8 @@ $("one").addEventListener("click", one);
 $("again").addEventListener("click", () => begin());
 $("stop").addEventListener("click", stop);
 $("data").addEventListener("change", choose);
-if (!link.has("code") && link.has("data") && $("data").value !== link.get("data")) {  // other than what was kept
+if (!link.has("code") && link.has("data") && $("data").value !== link.get("data")) {
+  // other than what was kept
   $("data").value = link.get("data");
   choose();
 }
@@ -506,13 +710,17 @@ for (const id of ["noise", "seed", "size"]) $(id).addEventListener("change", () 
 for (const id of ["noise", "batch", "size"]) $(id).addEventListener("input", shown);
 $("batch").addEventListener("input", () => playing && ready && python.say("settings", SLICE, batch(), chosen));
 $("rate").addEventListener("input", drag);
-$("rate").addEventListener("change", () => { dragging = false; edit.mark(null); });
+$("rate").addEventListener("change", () => {
+  dragging = false;
+  edit.mark(null);
+});
 $("link").addEventListener("click", async event => {
   const settings = ["data", "noise", "batch", "seed", "size"].map(id => `${id}=${encodeURIComponent($(id).value)}`);
   const address = `${location.href.split("#")[0]}#${[...settings, await packed(edit.text)].join("&")}`;
   if (address.length > LONGEST) {
     download();
-    return $("guessed").textContent = `A link would have ${Math.round(address.length / 1000)} kB, which is too long to be sent around: the program was saved as a file instead. Whoever drops it on this page has all of it.`;
+    return ($("guessed").textContent =
+      `A link would have ${Math.round(address.length / 1000)} kB, which is too long to be sent around: the program was saved as a file instead. Whoever drops it on this page has all of it.`);
   }
   history.replaceState(null, "", address);
   copied(event.target, location.href);
@@ -523,8 +731,17 @@ function download() {
   URL.revokeObjectURL(address);
 }
 $("download").addEventListener("click", download);
-new ResizeObserver(() => { network.arrange(); due(); }).observe($("plane"));
-$("fast").addEventListener("change", async () => { fit(); if (playing && $("fast").checked) { await pause(); play(); } });
+new ResizeObserver(() => {
+  network.arrange();
+  due();
+}).observe($("plane"));
+$("fast").addEventListener("change", async () => {
+  fit();
+  if (playing && $("fast").checked) {
+    await pause();
+    play();
+  }
+});
 addEventListener("colours", due);
 addEventListener("hashchange", () => location.reload());
 
@@ -538,11 +755,13 @@ async function look(k) {
   wrong(answer.error, edit);
   if (answer.error) return;
   const [place, wanted] = about.points[k];
-  $("pointis").textContent = `The loss of the point (${place.map(x => x.toFixed(2)).join(", ")}), whose answer is ${+wanted.toFixed(2)}: ${four(answer.loss)}, after ${frame.steps} steps`;
+  $("pointis").textContent =
+    `The loss of the point (${place.map(x => x.toFixed(2)).join(", ")}), whose answer is ${+wanted.toFixed(2)}: ${four(answer.loss)}, after ${frame.steps} steps`;
   $("one-point").showModal();
   player.show(answer.story);
 }
-async function choosePoint(k) {  // its graph is beside the picture from now on
+async function choosePoint(k) {
+  // its graph is beside the picture from now on
   if (!ready) return later(() => choosePoint(k));
   chosen = k;
   if (playing) return python.say("settings", SLICE, batch(), chosen);
@@ -550,7 +769,10 @@ async function choosePoint(k) {  // its graph is beside the picture from now on
   if (answer?.one && frame) frame = {...frame, one: answer.one};
   due();
 }
-$("plane").addEventListener("click", event => { const k = plane.points && tool() === "look" ? plane.nearest(event) : -1; if (k >= 0) choosePoint(k); });
+$("plane").addEventListener("click", event => {
+  const k = plane.points && tool() === "look" ? plane.nearest(event) : -1;
+  if (k >= 0) choosePoint(k);
+});
 $("worst").addEventListener("click", () => choosePoint(plane.worst()));
 $("through").addEventListener("click", () => look(frame?.one?.k ?? chosen));
 $("close").addEventListener("click", () => $("one-point").close());

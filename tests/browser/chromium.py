@@ -99,7 +99,7 @@ class Page:
         return self.driver.execute_script(script, *arguments)
 
     def text(self, selector: str) -> str:
-        return self.run("return document.querySelector(arguments[0]).textContent", selector)
+        return self.run("return document.querySelector(arguments[0]).textContent.trim()", selector)
 
     def count(self, selector: str) -> int:
         return self.run("return document.querySelectorAll(arguments[0]).length", selector)

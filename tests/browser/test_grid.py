@@ -13,7 +13,8 @@ def test_softmax_opens_large_with_letters_and_its_gradient_beside_it(page):
     page.open(attended()[1], width=1280, height=720, reduced_motion=True)
     choose(page, "attention")
     shown = page.run(
-        "return [...document.querySelectorAll('.grid')].map(e => [e.closest('figure').firstChild.textContent,"
+        "return [...document.querySelectorAll('.grid')].map(e => ["
+        "e.closest('figure').firstElementChild.textContent.trim(),"
         "[...e.querySelectorAll('.letter')].map(t => t.textContent).join(''),"
         "e.querySelector('.cell').getBoundingClientRect().width, e.getBoundingClientRect().bottom < innerHeight])"
     )

@@ -107,7 +107,7 @@ def test_panel_at_rest_is_one_line_and_opens_on_demand(page):
     height = "return document.getElementById('panels').offsetHeight"
     assert page.run(height) < 60
     assert page.text("#rest").startswith(
-        "g follows b most: 645.58 for each 1Click a number: why?Take a step: g 24.70 → 8.97"
+        "g follows b most: 645.58 for each 1Click a number: why? Take a step: g 24.70 → 8.97"
     )
     page.click("#rest .whole")
     assert page.run(height) > 100

@@ -200,7 +200,7 @@ function windowOf(html, {hash = "", calm = true} = {}) {
   document.activeElement = document.body;
   Object.assign(window, {
     document, location, window, parent: window, frameElement: null, innerWidth: 1400, innerHeight: 900, console, URL,
-    Event, MouseEvent: Event, KeyboardEvent: Event, PointerEvent: Event, WheelEvent: Event, MessageEvent: Event,
+    Element, Event, MouseEvent: Event, KeyboardEvent: Event, PointerEvent: Event, WheelEvent: Event, MessageEvent: Event,
     matchMedia: query => Object.assign(new Target(), {matches: calm && query.includes("reduced-motion")}),
     getComputedStyle: () => ({backgroundColor: ""}), history: {replaceState: (_, __, url) => { hash = url; }}, navigator: {},
     setTimeout: wait, clearTimeout: turn => waiting.delete(turn), requestAnimationFrame: act => wait(() => act(now), 16), cancelAnimationFrame: turn => waiting.delete(turn),

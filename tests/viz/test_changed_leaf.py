@@ -19,6 +19,7 @@ from micrograd.nn import MLP, Conv2d, Embedding, LayerNorm1d, Linear, ReLU, Sequ
 from micrograd.scalars.ops import TABLE
 from micrograd.viz import player
 from micrograd.viz.drawing.data import walk
+from micrograd.viz.modules import one_script
 from micrograd.viz.page import asset
 from micrograd.viz.playing.gradients import Backprop, backprop
 from micrograd.viz.playing.recompute import functions, program
@@ -177,7 +178,7 @@ def test_drag_slides_along_the_curve_and_a_saturated_neuron_is_flat(page):
 @pytest.fixture
 def engine(page):
     """The page's engine by itself: `Program`, of what `made` gives."""
-    return page.load(f"let story = {{missing: ''}};\n{asset('playing/recompute.js')}")
+    return page.load(one_script("playing/recompute.js", asset))
 
 
 def made(root):

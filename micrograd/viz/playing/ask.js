@@ -1,67 +1,116 @@
 // ---- guess first: a backward step asks for the gradients that it makes before it shows them
-let asking = false, guesses = new Map();
-const isFinal = x => typeof x === "number" && Number.isFinite(x);
-const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
-function askedAt(k) {  // the operands whose gradients a step makes
+import {html, joined} from "../html.js";
+import {$, bracketed, number, partial, plural, termOf, told} from "./words.js";
+import {go, root, scene, show, stateAt, step, stop, unchoose} from "./player.js";
+import {operation, words} from "./explain.js";
+import {say} from "./edit.js";
+
+export let asking = false;
+export let guesses = new Map();
+export const isFinal = x => typeof x === "number" && Number.isFinite(x);
+export const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
+
+// The operands whose gradients a step makes
+function askedAt(k) {
   const {kind, card} = scene.steps[k];
   if (!asking || kind !== "backward") return [];
   const wires = scene.cards[card].into.filter(wire => wire.tail.gifts.includes(wire));
-  return wires.every(wire => isFinal(wire.part) && isFinal(wire.local)) ? [...new Set(wires.map(wire => wire.tail))] : [];
+  return wires.every(wire => isFinal(wire.part) && isFinal(wire.local))
+    ? [...new Set(wires.map(wire => wire.tail))]
+    : [];
 }
-const pendingAt = k => askedAt(k).filter(tail => !guesses.has(guessKey(k, tail)));
+
+export const pendingAt = k => askedAt(k).filter(tail => !guesses.has(guessKey(k, tail)));
 const gradAt = (k, tail) => stateAt(scene, k).grads.get(tail.i)?.value;
-function tellQuestion(card, tails) {
-  const g = gradAt(step - 1, card), made = operation(card, words(card));
+
+export function tellQuestion(card, tails) {
+  const g = gradAt(step - 1, card),
+    made = operation(card, words(card));
   const rows = tails.map(tail => {
-    const before = gradAt(step - 1, tail), more = before === undefined ? "" : `so far ${number(before)}, and this use adds to it`;
-    return `<label>${partial(root, termOf(tail))} = <input inputmode="decimal" autocomplete="off" size="8"></label><span class="aside">${more}</span>`;
+    const before = gradAt(step - 1, tail),
+      more = before === undefined ? "" : `so far ${number(before)}, and this use adds to it`;
+    return html`<label>${partial(root, termOf(tail))} = <input inputmode="decimal" autocomplete="off" size="8" /></label
+      ><span class="aside">${more}</span>`;
   });
-  const given = card.into.map(wire => `${told(wire.tail.name)} = ${number(wire.tail.data)}`);
-  return `<h2>Guess first: what goes back through <span class="math">${told(made)}</span>?</h2>
-    <p>From the right comes ${partial(root, termOf(card))} = <b>${number(g)}</b>; here ${[...new Set(given)].join(", ")} and ${told(card.name)} = ${number(card.data)}.</p>
-    <form>${rows.join("")}<button>Check</button><button type="button" class="tell">Show me</button></form>`;
+  const given = new Map(card.into.map(({tail}) => [tail.name, html`${told(tail.name)} = ${number(tail.data)}`]));
+  return html`<h2>Guess first: what goes back through <span class="math">${told(made)}</span>?</h2>
+    <p>
+      From the right comes ${partial(root, termOf(card))} = <b>${number(g)}</b>; here
+      ${joined([...given.values()], ", ")} and ${told(card.name)} = ${number(card.data)}.
+    </p>
+    <form>${rows}<button>Check</button><button type="button" class="tell">Show me</button></form>`;
 }
-function judge(guess, tail, k) {  // what is wrong with a guess, where that can be told; "" if nothing is
-  const card = scene.cards[scene.steps[k].card], truth = gradAt(k, tail), before = gradAt(k - 1, tail), g = gradAt(k - 1, card);
-  const wires = card.into.filter(wire => wire.tail === tail), part = wires.reduce((sum, wire) => sum + wire.part, 0), [{local}] = wires;
-  const near = x => Math.abs(guess - x) <= Math.max(.006, .01 * Math.abs(x));
+
+// What is wrong with a guess, where that can be told; "" if nothing is
+function judge(guess, tail, k) {
+  const card = scene.cards[scene.steps[k].card],
+    truth = gradAt(k, tail),
+    before = gradAt(k - 1, tail),
+    g = gradAt(k - 1, card);
+  const wires = card.into.filter(wire => wire.tail === tail),
+    part = wires.reduce((sum, wire) => sum + wire.part, 0),
+    [{local}] = wires;
+  const near = x => Math.abs(guess - x) <= Math.max(0.006, 0.01 * Math.abs(x));
   if (near(truth)) return "";
   if (near(-truth)) return "the sign is the other one";
-  if (before !== undefined && near(part)) return `that is what this path sends; the path before it sent ${number(before)}, and the paths add up`;
-  if (wires.length > 1 && near(wires[0].part + (before ?? 0))) return `it is used ${wires.length} times here, and each use sends a part`;
-  if (near(g)) return `that is what comes from the right: it is to be multiplied by the local derivative, ${number(local)}`;
-  if (near(local)) return `that is the local derivative alone: it is to be multiplied by what comes from the right, ${number(g)}`;
+  if (before !== undefined && near(part))
+    return `that is what this path sends; the path before it sent ${number(before)}, and the paths add up`;
+  if (wires.length > 1 && near(wires[0].part + (before ?? 0)))
+    return `it is used ${wires.length} times here, and each use sends a part`;
+  if (near(g))
+    return `that is what comes from the right: it is to be multiplied by the local derivative, ${number(local)}`;
+  if (near(local))
+    return `that is the local derivative alone: it is to be multiplied by what comes from the right, ${number(g)}`;
   if (near(g + local)) return "the two are multiplied, not added";
   if (near(tail.data)) return "that is its data, not its gradient";
   return `it is ${number(g)} × ${bracketed(local)}${before === undefined ? "" : `, added to ${bracketed(before)}`}`;
 }
-function tellGuesses(k) {  // at a step, the guesses that were made there
-  const rows = askedAt(k).filter(tail => guesses.has(guessKey(k, tail))).map(tail => {
-    const guess = guesses.get(guessKey(k, tail)), wrong = guess === null ? "" : judge(guess, tail, k), truth = `<b>${number(gradAt(k, tail))}</b>`;
-    if (guess === null) return `<p>${told(tail.name)}: ${truth}</p>`;
-    return wrong ? `<p><span class="bad">✗ ${told(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${escaped(wrong)}.</p>`
-      : `<p><span class="good">✓ ${told(tail.name)}</span>: ${truth}, as you guessed.</p>`;
-  });
-  return rows.join("");
+
+// At a step, the guesses that were made there
+export function tellGuesses(k) {
+  return askedAt(k)
+    .filter(tail => guesses.has(guessKey(k, tail)))
+    .map(tail => {
+      const guess = guesses.get(guessKey(k, tail)),
+        wrong = guess === null ? "" : judge(guess, tail, k),
+        truth = html`<b>${number(gradAt(k, tail))}</b>`;
+      if (guess === null) return html`<p>${told(tail.name)}: ${truth}</p>`;
+      return wrong
+        ? html`<p>
+            <span class="bad">✗ ${told(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${wrong}.
+          </p>`
+        : html`<p><span class="good">✓ ${told(tail.name)}</span>: ${truth}, as you guessed.</p>`;
+    });
 }
-function score() {
-  const all = scene.steps.flatMap((_, k) => askedAt(k).filter(tail => guesses.get(guessKey(k, tail)) !== undefined).map(tail => [k, tail, guesses.get(guessKey(k, tail))]));
+
+export function score() {
+  const all = scene.steps.flatMap((_, k) =>
+    askedAt(k)
+      .filter(tail => guesses.get(guessKey(k, tail)) !== undefined)
+      .map(tail => [k, tail, guesses.get(guessKey(k, tail))]),
+  );
   const right = all.filter(([k, tail, guess]) => guess !== null && !judge(guess, tail, k)).length;
-  return all.length ? `<p><b>${right} of ${plural(all.length, "gradient")} guessed right.</b></p>` : "";
+  return all.length ? html`<p><b>${right} of ${plural(all.length, "gradient")} guessed right.</b></p>` : "";
 }
-function ask(on) {
+
+export function ask(on) {
   asking = on;
   guesses = new Map();
   $("ask").setAttribute("aria-pressed", on);
 }
-function quiz() {  // from where the gradients begin
+
+// From where the gradients begin
+export function quiz() {
   ask(!asking);
   stop();
-  chosen = null;
+  unchoose();
   go(asking ? scene.steps.findIndex(({kind}) => kind === "seed") : Infinity);
 }
+
 function answer(form, given) {
-  const tails = pendingAt(step), fields = [...form.querySelectorAll("input")], texts = fields.map(field => field.value.trim().replace(/[−–]/g, "-").replace(",", "."));
+  const tails = pendingAt(step),
+    fields = [...form.querySelectorAll("input")],
+    texts = fields.map(field => field.value.trim().replace(/[−–]/g, "-").replace(",", "."));
   const bad = given ? texts.findIndex(text => text === "" || !Number.isFinite(Number(text))) : -1;
   if (bad >= 0) {
     fields[bad].setAttribute("aria-invalid", true);
@@ -72,6 +121,12 @@ function answer(form, given) {
   $("next").focus();
   show(true);
 }
+
 $("ask").addEventListener("click", quiz);
-$("why").addEventListener("submit", event => { event.preventDefault(); answer(event.target, true); });
-$("why").addEventListener("click", event => { if (event.target.matches(".tell")) answer(event.target.form, false); });
+$("why").addEventListener("submit", event => {
+  event.preventDefault();
+  answer(event.target, true);
+});
+$("why").addEventListener("click", event => {
+  if (event.target.matches(".tell")) answer(event.target.form, false);
+});

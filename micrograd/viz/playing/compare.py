@@ -29,7 +29,7 @@ from .player_page import plain, template
 from .views import PlayedGraph, Story, one_root, still
 
 MOST = 200  # stops that the page keeps: the last
-SCRIPTS, SHEETS = ("playing/compare.js",), "palette.css playing/player.css playing/compare.css"
+SCRIPT, SHEETS = "playing/compare.js", "palette.css playing/player.css playing/compare.css"
 Key = Callable[[Any, int], Any]  # what a node of a side must share with its counterpart; None: it has none
 Stop = tuple[str, bool, tuple[int, int | None]]  # what is said, whether it is of the way back, the node of each graph
 
@@ -94,7 +94,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
 
 @cache
 def _script() -> str:
-    return script(*SCRIPTS, sheet=SHEETS)
+    return script(SCRIPT, SHEETS)
 
 
 class _Side:

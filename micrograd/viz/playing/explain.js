@@ -1,220 +1,557 @@
 // ---- the panels
+import {html, joined, put} from "../html.js";
+import {thickness} from "../numbers.js";
+import {
+  $,
+  ATOM,
+  bracketed,
+  fill,
+  isName,
+  number,
+  partial,
+  plural,
+  pretty,
+  short,
+  signed,
+  termOf,
+  thousands,
+  token,
+  told,
+  within,
+} from "./words.js";
+import {chosen, el, flowOf, FOLDED, heatMap, root, rootName, scene, scenes, step, story, tip} from "./player.js";
+import {count} from "./recompute.js";
+import {
+  afterStep,
+  bendsOf,
+  canNudge,
+  engine,
+  held,
+  homeOf,
+  leafOf,
+  loweringRate,
+  nudged,
+  nudgeOf,
+  result,
+  strongest,
+  touched,
+} from "./edit.js";
+import {shaken, swing, tellShake} from "./shake.js";
+import {attention, grids} from "./grid.js";
+import {guessKey, score, tellGuesses, tellQuestion} from "./ask.js";
+
 function names(card) {
-  return Object.assign({out: termOf(card)}, card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)));
+  return Object.assign(
+    {out: termOf(card)},
+    card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)),
+  );
 }
-const words = card => card.into.map(wire => wire.tail.times ? ["…", ATOM] : termOf(wire.tail));  // a repeated box has no name
+
+// A repeated box has no name
+export const words = card => card.into.map(wire => (wire.tail.times ? ["…", ATOM] : termOf(wire.tail)));
 const code = card => operation(card, words(card));
 const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
-function operation(card, terms) {  // the op with its operands, in infix notation
+
+// The op with its operands, in infix notation
+export function operation(card, terms) {
   const [before, between, after, first, rest] = story.forms[card.form];
   const parts = terms.map((term, k) => within(k ? rest : first, term));
   const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
   return before + shown.join(between) + after;
 }
-function explanationsFor(k, card, state) {  // the phase of a step, both panels, and what is said aloud
-  const {kind} = scene.steps[k], total = scene.forward.length, back = scene.backward.length, at = kind === "forward" ? k : k - total - 1;
-  const phases = {start: "Ready", forward: `Forward ${at} of ${total}`, seed: "Backward begins", backward: `Backward ${at} of ${back}`, end: "Done"};
-  return [phases[kind], ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](card, state)];
+
+// The phase of a step, both panels, and what is said aloud
+export function explanationsFor(k, card, state) {
+  const {kind} = scene.steps[k],
+    total = scene.forward.length,
+    back = scene.backward.length,
+    at = kind === "forward" ? k : k - total - 1;
+  const phases = {
+    start: "Ready",
+    forward: `Forward ${at} of ${total}`,
+    seed: "Backward begins",
+    backward: `Backward ${at} of ${back}`,
+    end: "Done",
+  };
+  return [
+    phases[kind],
+    ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](
+      card,
+      state,
+    ),
+  ];
 }
-function tell(now, state, card, paths, pending) {
-  const [phase, tale, rule, aloud] = explanationsFor(step, card, state), asks = pending.length && !chosen, question = asks ? guessKey(step, pending[0]) : "";
-  const why = asks ? tellQuestion(card, pending) : tellGuesses(step) + tale, ran = asks || shaken ? "" : chosen ? ranTo(chosen, state) : rule;
+
+export function tell(now, state, card, paths, pending) {
+  const [phase, tale, rule, aloud] = explanationsFor(step, card, state),
+    asks = pending.length && !chosen,
+    question = asks ? guessKey(step, pending[0]) : "";
+  const why = asks ? tellQuestion(card, pending) : [tellGuesses(step), tale],
+    ran = asks || shaken ? "" : chosen ? ranTo(chosen, state) : rule;
   const said = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
   $("phase").textContent = phase;
   $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
-  if (!question || $("why").dataset.asks !== question) $("why").innerHTML = shaken ? tellShake() : chosen ? grids(chosen) + tellPaths(state, paths) : why;  // a guess is being typed
+  // A guess is being typed
+  if (!question || $("why").dataset.asks !== question)
+    put($("why"), shaken ? tellShake() : chosen ? [grids(chosen), tellPaths(state, paths)] : why);
   $("why").dataset.asks = question;
-  if (!held?.moved) wrap([$("panels")]);  // it measures, which takes half of a frame
-  $("ran").innerHTML = ran;
+  if (!held?.moved) wrap([$("panels")]); // it measures, which takes half of a frame
+  put($("ran"), ran);
   $("flow").hidden = !state.done.size;
-  $("flow").innerHTML = `${["0.01", "1", "100"].map(size => `<span><i style="height:${thickness(size)}px"></i>${size}</span>`).join("")}
-    <p>Gradient of ${escaped(rootName)}: <b class="above">positive</b>, <b class="below">negative</b></p>${scene.wires.some(wire => wire.local !== undefined) ? "<p>A line multiplies by its number, or by 1 if it has none.</p>" : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? "<p>Two strands: numbers of both signs.</p>" : ""}${scene.looks ? "<p>On a card: data, and <b>gradient</b> below.</p>" : ""}${scene.cards.some(card => card.dots.length) ? "<p>● a use</p>" : ""}`;
-  return shaken ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.` : `${phase}. ${said}`;
+  put(
+    $("flow"),
+    html`${["0.01", "1", "100"].map(size => html`<span><i style="height:${thickness(size)}px"></i>${size}</span>`)}
+      <p>Gradient of ${rootName}: <b class="above">positive</b>, <b class="below">negative</b></p>
+      ${scene.wires.some(wire => wire.local !== undefined) ? html`<p>A line multiplies by its number, or by 1 if it has none.</p>` : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? html`<p>Two strands: numbers of both signs.</p>` : ""}${scene.looks ? html`<p>On a card: data, and <b>gradient</b> below.</p>` : ""}${scene.cards.some(card => card.dots.length) ? html`<p>● a use</p>` : ""}`,
+  );
+  return shaken
+    ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.`
+    : `${phase}. ${said}`;
 }
-function wrap(panels) {  // a table that is too wide is stacked
+
+// A table that is too wide is stacked
+export function wrap(panels) {
   const tables = panels.map(both => both.firstElementChild);
   for (const why of tables) why.classList.remove("wraps");
   for (const why of tables.filter(why => why.scrollWidth > why.clientWidth)) why.classList.add("wraps");
 }
+
 function tellStart() {
   const folded = scene.cards.some(card => card.opens !== undefined);
-  const why = `<h2>${scene.note ? escaped(scene.note[0].toUpperCase() + scene.note.slice(1)) : "What goes in is known, nothing else is."}</h2>
+  const why = html`<h2>
+      ${scene.note ? scene.note[0].toUpperCase() + scene.note.slice(1) : "What goes in is known, nothing else is."}
+    </h2>
     <p>Press <kbd>→</kbd>: values flow from left to right, one operation at a time; then gradients flow back.</p>
-    ${folded ? "<p>A card with ▸ stands for many operations: click it to look inside. Esc leads back out.</p>" : ""}
-    ${engine ? "<p>Drag a number, or type another: everything follows.</p>" : ""}
-    ${[story.missing, story.changed, typeof story.program === "string" ? story.program : ""].map(text => text && `<p class="bad">${escaped(text)}</p>`).join("")}
-    ${remarked()}<p>${plural(story.nodes, "node")} in the whole graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.</p>`;
-  const ran = `<p><span class="swatch" style="background:var(--parameter)"></span>parameter, <span class="swatch" style="background:var(--edge)"></span>input. grad is d${escaped(rootName)}/dnode. A dotted line carries none.</p>`;
+    ${folded ? html`<p>A card with ▸ stands for many operations: click it to look inside. Esc leads back out.</p>` : ""}
+    ${engine ? html`<p>Drag a number, or type another: everything follows.</p>` : ""}
+    ${[story.missing, story.changed, typeof story.program === "string" ? story.program : ""].map(text => text && html`<p class="bad">${text}</p>`)}
+    ${remarked()}
+    <p>
+      ${plural(story.nodes, "node")} in the whole
+      graph${scenes.length > 1 ? `; ${plural(scene.cards.length, "card")} here` : ""}.
+    </p>`;
+  const ran = html`<p>
+    <span class="swatch" style="background:var(--parameter)"></span>parameter,
+    <span class="swatch" style="background:var(--edge)"></span>input. grad is d${rootName}/dnode. A dotted line carries
+    none.
+  </p>`;
   return [why, ran, "What goes in is known, nothing else is."];
 }
+
 function tellForward(card) {
   if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
   const written = operation(card, words(card));
-  const made = isName(card.name) ? `${escaped(card.name)} = ` : "";
+  const made = isName(card.name) ? `${card.name} = ` : "";
   if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
     const result = card.data === undefined ? card.shape : number(card.data);
-    const shapes = operation(card, card.into.map(wire => [wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data)), ATOM]));
-    const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${made}${told(written)}</p><p class="math">${told(shapes)} → ${token("value", escaped(result))}</p>`;
+    const shapes = operation(
+      card,
+      card.into.map(wire => [wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data)), ATOM]),
+    );
+    const why = html`<h2>Compute ${told(card.name)}</h2>
+      <p>Its operands are ready, so the operation can run.</p>
+      <p class="math">${made}${told(written)}</p>
+      <p class="math">${told(shapes)} → ${token("value", result)}</p>`;
     return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
-  const values = operation(card, card.into.map((wire, k) => wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k)));
-  const why = `<h2>Compute ${told(card.name)}</h2><p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
+  const values = operation(
+    card,
+    card.into.map((wire, k) => (wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k))),
+  );
+  const why = html`<h2>Compute ${told(card.name)}</h2>
+    <p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
     <p class="math">${made}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
   return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
+
 function ranForward(card) {
   const name = isName(card.name) ? `${card.name} = ` : "";
   const line = card.hand_written ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
-  return `<p>Python ran <code>${escaped(line)}</code> and the result keeps ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and ${card.hand_written ? "its <i>_backward</i>" : "the row of the operation"}: from these comes the gradient.</p>`;
+  return html`<p>
+    Python ran <code>${line}</code> and the result keeps
+    ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and
+    ${card.hand_written ? html`its <i>_backward</i>` : "the row of the operation"}: from these comes the gradient.
+  </p>`;
 }
+
 function tellFold(card, doing) {
-  const inside = card.opens === undefined ? "" : `<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
-  const times = card.times && (card.kind === "module" ? `from ${plural(card.times, "call")}` : `${thousands(card.times)} of one kind, each used alike`);
+  const inside =
+    card.opens === undefined
+      ? ""
+      : html`<p><button type="button" class="inside" data-opens="${card.opens}">▸ look inside</button></p>`;
+  const times =
+    card.times &&
+    (card.kind === "module"
+      ? `from ${plural(card.times, "call")}`
+      : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = `<h2>${doing} ${told(card.name)}</h2><p>This card stands for ${facts.join(", ") || "several operations"}.</p>${(card.heats ?? []).map(heat => `<p>${escaped(tip(heat))}</p>`).join("")}${inside}`;
+  const why = html`<h2>${doing} ${told(card.name)}</h2>
+    <p>This card stands for ${facts.join(", ") || "several operations"}.</p>
+    ${(card.heats ?? []).map(heat => html`<p>${tip(heat)}</p>`)}${inside}`;
   return [why, "", `${doing} ${card.name}.`];
 }
+
 function tellSeed() {
   const inner = scene.parent !== undefined;
-  const starts = scene.cards.filter(card => card.computes && (card.elsewhere || !card.gifts.length) && card.grad !== undefined);
-  const lines = starts.slice(0, 4).map(card => `${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
+  const starts = scene.cards.filter(
+    card => card.computes && (card.elsewhere || !card.gifts.length) && card.grad !== undefined,
+  );
+  const lines = starts
+    .slice(0, 4)
+    .map(card => html`${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
   const why = inner
-    ? `<h2>From the rest of the graph a gradient arrives</h2><p>What was done with this part's results has been gone through already.</p><p class="math">${lines.join("<br>")}</p>`
-    : `<h2>Start at the end: ${partial(root, root)} = 1</h2><p>Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this 1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}</p><p class="math">${lines.join("<br>")}</p>`;
-  const ran = inner ? "" : `<p>Python ran <code>${escaped(rootName)}.grad = 1</code> after it had put the graph in order, last result first.</p>`;
+    ? html`<h2>From the rest of the graph a gradient arrives</h2>
+        <p>What was done with this part's results has been gone through already.</p>
+        <p class="math">${joined(lines, html`<br />`)}</p>`
+    : html`<h2>Start at the end: ${partial(root, root)} = 1</h2>
+        <p>
+          Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this
+          1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}
+        </p>
+        <p class="math">${joined(lines, html`<br />`)}</p>`;
+  const ran = inner
+    ? ""
+    : html`<p>Python ran <code>${rootName}.grad = 1</code> after it had put the graph in order, last result first.</p>`;
   return [why, ran, inner ? "A gradient arrives from the rest of the graph." : "The gradient of the result is 1."];
 }
+
 function tellBackward(card, state) {
-  const mine = state.grads.get(card.i)?.value ?? card.grad, wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
-  const folded = FOLDED.includes(card.kind) && !isSum(card) || wires.some(wire => wire.count);
-  if (folded && (!wires.length || wires.some(wire => wire.local === undefined))) return tellFold(card, "Push gradients back through");
+  const mine = state.grads.get(card.i)?.value ?? card.grad,
+    wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
+  const folded = (FOLDED.includes(card.kind) && !isSum(card)) || wires.some(wire => wire.count);
+  if (folded && (!wires.length || wires.some(wire => wire.local === undefined)))
+    return tellFold(card, "Push gradients back through");
   const written = folded ? "" : operation(card, words(card));
-  const head = folded ? `Push the gradient back through ${told(card.name)}` : !isName(card.name) ? `Push the gradient back through <span class="math">${told(written)}</span>`
-    : `Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
+  const head = folded
+    ? html`Push the gradient back through ${told(card.name)}`
+    : !isName(card.name)
+      ? html`Push the gradient back through <span class="math">${told(written)}</span>`
+      : html`Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
   const rows = wires.map(wire => tellPart(card, wire, mine, state));
-  const numbers = rows.some(row => row.includes("from the right")) ? "" : wires.some(wire => wire.local !== undefined)
-    ? `<div class="heads"><span></span><span></span><span class="head">from the right</span><span></span><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span></div>` : "";
-  const said = wires.map(wire => wire.local === undefined ? `${wire.tail.name} gets its part.` : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`);
-  return [`<h2>${head}</h2><div class="rows chain">${numbers}${rows.join("")}</div>`, folded ? tellFold(card, "Inside of")[0] : ranBackward(card, wires, state), said.join(" ")];
+  const numbers = wires.some(wire => wire.local !== undefined)
+    ? html`<div class="heads">
+        <span></span><span></span><span class="head">from the right</span><span></span
+        ><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span>
+      </div>`
+    : "";
+  const said = wires.map(wire =>
+    wire.local === undefined
+      ? `${wire.tail.name} gets its part.`
+      : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`,
+  );
+  return [
+    html`<h2>${head}</h2>
+      <div class="rows chain">${numbers}${rows}</div>`,
+    folded ? tellFold(card, "Inside of")[0] : ranBackward(card, wires, state),
+    said.join(" "),
+  ];
 }
-function picture(card, name) {  // an inline heat-map
+
+// An inline heat-map
+function picture(card, name) {
   const heat = (card.heats ?? []).find(heat => heat.name === name);
   if (!heat) return "";
-  const side = Math.max(4, Math.min(9, 60 / heat.rows)), wide = heat.columns * side, tall = heat.rows * side;
-  const svg = el("svg", {class: "inline", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": tip(heat)});
+  const side = Math.max(4, Math.min(9, 60 / heat.rows)),
+    wide = heat.columns * side,
+    tall = heat.rows * side;
+  const svg = el("svg", {
+    class: "inline",
+    width: wide,
+    height: tall,
+    viewBox: `0 0 ${wide} ${tall}`,
+    role: "img",
+    "aria-label": tip(heat),
+  });
   heatMap(heat, svg, 0, 0, side, side);
-  return svg.outerHTML;
+  return svg;
 }
-function soFar(operand, wire, {value, whole, count, counted}, uses) {  // the sum up to this use
-  const place = operand.gifts.indexOf(wire) + 1, before = counted - count, last = whole && place === operand.gifts.length;
+
+// The sum up to this use
+function soFar(operand, wire, {value, whole, count, counted}, uses) {
+  const place = operand.gifts.indexOf(wire) + 1,
+    before = counted - count,
+    last = whole && place === operand.gifts.length;
   const sum = operand.gifts.slice(0, place).reduce((sum, gift) => sum + gift.part, before ? operand.rest : 0);
   const hook = last && operand.hooked ? "a hook made it " : "";
   if (uses < 2 && !hook) return "";
-  const shown = value === undefined ? "" : `: ${hook}${last ? `<b>${number(value)}</b>` : number(sum)}`;
-  return `${place + before} of ${plural(uses, "use")}${shown}`;
+  const shown = value === undefined ? "" : html`: ${hook}${last ? html`<b>${number(value)}</b>` : number(sum)}`;
+  return html`${place + before} of ${plural(uses, "use")}${shown}`;
 }
+
 function tellPart(card, wire, mine, state) {
-  const operand = wire.tail, got = state.grads.get(operand.i), uses = operand.here + operand.elsewhere;
+  const operand = wire.tail,
+    got = state.grads.get(operand.i),
+    uses = operand.here + operand.elsewhere;
   const symbol = wire.rule === undefined ? "" : fill(learnt(wire), names(card));
   const sum = got ? soFar(operand, wire, got, uses) : "";
-  const start = `<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span>`;
+  const start = html`<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span></div>`;
   if (wire.local === undefined) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
-    const given = picture(card, "grad"), gets = picture(operand, "grad");
-    return `${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", escaped(product))}</span><span class="aside">${sum}</span></div>`;
+    const given = picture(card, "grad"),
+      gets = picture(operand, "grad");
+    return html`${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", product)}</span><span class="aside">${sum}</span></div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
-  return `${start}${token("up", `${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>` +
-    token("local", `${partial(termOf(card), termOf(operand))} = ${known ? "" : `${told(symbol)} = `}${number(wire.local)}`) +
-    `<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
+  const local = html`${partial(termOf(card), termOf(operand))} =
+  ${known ? "" : html`${told(symbol)} = `}${number(wire.local)}`;
+  return html`${start}${token("up", html`${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>${token("local", local)}<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
 }
-const learnt = wire => story.rules[wire.rule][2] ?? story.rules[wire.rule][0];  // the local derivative as one learns it
-function ruleOf(wire, k = 2) {  // as a line of code, as one learns it; with k = 1 the one that ran
-  const [, ran, form] = story.rules[wire.rule], text = k > 1 && form ? `g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}` : ran;
-  return `<code>${escaped(`${within(ATOM, termOf(wire.tail))}.grad += ${fill(text, names(wire.head))}`)}</code>`;
+
+// The local derivative as one learns it
+const learnt = wire => story.rules[wire.rule][2] ?? story.rules[wire.rule][0];
+
+// As a line of code, as one learns it; with k = 1 the one that ran
+function ruleOf(wire, k = 2) {
+  const [, ran, form] = story.rules[wire.rule],
+    text = k > 1 && form ? `g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}` : ran;
+  return html`<code>${`${within(ATOM, termOf(wire.tail))}.grad += ${fill(text, names(wire.head))}`}</code>`;
 }
-const asComputed = wires => wires.some(wire => story.rules[wire.rule][2]) ? `<details><summary>as computed</summary>${wires.map(wire => ruleOf(wire, 1)).join(" ")}</details>` : "";
-function ranTo(card, state) {  // the rules that made the gradient of a node, the test of it, and what would change it most
-  const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3), rules = ruled.map(wire => `${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`);
-  const whole = state.grads.get(card.i)?.whole, said = rules.length ? `<p>The rule that ran: ${rules.join("; ")}.</p>${asComputed(ruled)}` : "";
-  return whole && canNudge(card) ? tellBends(card) + said + tellNudge(card) : said;
+
+const asComputed = wires =>
+  wires.some(wire => story.rules[wire.rule][2])
+    ? html`<details>
+        <summary>as computed</summary>
+        ${joined(
+          wires.map(wire => ruleOf(wire, 1)),
+          " ",
+        )}
+      </details>`
+    : "";
+
+// The rules that made the gradient of a node, the test of it, and what would change it most
+export function ranTo(card, state) {
+  const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3),
+    rules = ruled.map(
+      wire => html`${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`,
+    );
+  const whole = state.grads.get(card.i)?.whole,
+    said = rules.length
+      ? html`<p>The rule that ran: ${joined(rules, "; ")}.</p>
+          ${asComputed(ruled)}`
+      : "";
+  return whole && canNudge(card) ? [tellBends(card), said, tellNudge(card)] : said;
 }
-function placed(node) {  // its name and, where it is not in this view, the scene that has it
+
+// Its name and, where it is not in this view, the scene that has it
+function placed(node) {
   const [card, at] = homeOf(node) ?? [];
-  return !card ? "a leaf that has no card here" : `${told(card.name)}${at === scene || at.tab ? "" : ` of ${told(at.title)}`}`;
+  return !card
+    ? "a leaf that has no card here"
+    : html`${told(card.name)}${at === scene || at.tab ? "" : html` of ${told(at.title)}`}`;
 }
-function tellBends(card) {  // which leaves move the gradient of this one
-  const [first, second] = bendsOf(card), by = ([node, x]) => `${placed(node)} by about ${number(x, "short")} for each 1`;
+
+// Which leaves move the gradient of this one
+function tellBends(card) {
+  const [first, second] = bendsOf(card),
+    by = ([node, x]) => html`${placed(node)} by about ${number(x, "short")} for each 1`;
   if (!first) return "";
-  return `<p>${first[1] ? `What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? `, then ${by(second)}` : ""}.` : `No small change of a leaf changes ${told(card.name)}.grad.`}</p>`;
+  return html`<p>
+    ${first[1] ? html`What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? html`, then ${by(second)}` : ""}.` : html`No small change of a leaf changes ${told(card.name)}.grad.`}
+  </p>`;
 }
+
 function ranBackward(card, wires, state) {
-  const g = isName(card.name) ? `<code>g = ${escaped(card.name)}.grad</code>` : `g, the gradient of <code>${escaped(code(card))}</code>`;
-  const ruled = wires.filter(wire => wire.rule !== undefined), lines = ruled.map(wire => ruleOf(wire));
-  const said = card.hand_written ? "<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>"
-    : lines.length ? `<p>The rule that ran: ${lines.slice(0, 8).join(" ")}${lines.length > 8 ? " …" : ""} with ${g}</p>${asComputed(ruled)}`
-    : `<p>The rule of ‘${escaped(card.call || card.op || "")}’ needs real arrays: it has no short text.</p>`;
-  const complete = [...new Set(wires.map(wire => wire.tail))].filter(operand => canNudge(operand) && state.grads.get(operand.i)?.whole);
-  return `${said}${complete.slice(0, 3).map(tellNudge).join("")}`;
+  const g = isName(card.name)
+    ? html`<code>g = ${card.name}.grad</code>`
+    : html`g, the gradient of <code>${code(card)}</code>`;
+  const ruled = wires.filter(wire => wire.rule !== undefined),
+    lines = ruled.map(wire => ruleOf(wire));
+  const said = card.hand_written
+    ? html`<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>`
+    : lines.length
+      ? html`<p>The rule that ran: ${joined(lines.slice(0, 8), " ")}${lines.length > 8 ? " …" : ""} with ${g}</p>
+          ${asComputed(ruled)}`
+      : html`<p>The rule of ‘${card.call || card.op || ""}’ needs real arrays: it has no short text.</p>`;
+  const complete = [...new Set(wires.map(wire => wire.tail))].filter(
+    operand => canNudge(operand) && state.grads.get(operand.i)?.whole,
+  );
+  return [said, complete.slice(0, 3).map(tellNudge)];
 }
+
 function tellNudge(card) {
-  const {step: by, moved, slope, agrees, at} = nudgeOf(card), shape = engine.leaves[card.node].shape ?? [];
-  const index = shape.map((n, k) => Math.floor(at / count(shape.slice(k + 1))) % n), place = index.length ? `${card.name}[${index.join(", ")}]` : card.name;
-  const verdict = agrees ? `<span class="good">✓ agrees</span>` : `<span class="bad">✗ differs: a kink, or not finite</span>`;
-  return `<p>Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, "fine")}; slope ${number(slope)} ${verdict}</p>`;
+  const {step: by, moved, slope, agrees, at} = nudgeOf(card),
+    shape = engine.leaves[card.node].shape ?? [];
+  const index = shape.map((n, k) => Math.floor(at / count(shape.slice(k + 1))) % n),
+    place = index.length ? `${card.name}[${index.join(", ")}]` : card.name;
+  const verdict = agrees
+    ? html`<span class="good">✓ agrees</span>`
+    : html`<span class="bad">✗ differs: a kink, or not finite</span>`;
+  return html`<p>
+    Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, "fine")}; slope
+    ${number(slope)} ${verdict}
+  </p>`;
 }
+
 function tellEnd() {
-  const moves = new Set(story.program?.moves), rate = engine && !story.missing ? loweringRate() ?? +$("rate").value : 0;
-  const steps = scene.cards.filter(card => moves.has(card.node) && card.grad !== undefined && card.data !== undefined), more = moves.size - Math.min(steps.length, 4);
-  const move = steps.slice(0, 4).map(card => `${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} = <b>${number(+card.data - rate * card.grad)}</b>`);
+  const moves = new Set(story.program?.moves),
+    rate = engine && !story.missing ? (loweringRate() ?? +$("rate").value) : 0;
+  const steps = scene.cards.filter(card => moves.has(card.node) && card.grad !== undefined && card.data !== undefined),
+    more = moves.size - Math.min(steps.length, 4);
+  const move = steps
+    .slice(0, 4)
+    .map(
+      card =>
+        html`${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} =
+          <b>${number(+card.data - rate * card.grad)}</b>`,
+    );
   if (move.length && more) move.push(`and ${thousands(more)} more`);
-  if (moves.size && engine && !story.missing) move.push(`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
-  const here = strongest(scene.cards.filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined).map(card => [card.node, card.grad]));
-  const leaves = here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))), [node, grad] = leaves[0] ?? [];
-  const most = leaves.length > 1 && grad ? `${told(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by ${number(grad / 100)} for 0.01. ` : "";
-  const why = story.missing ? `<h2>The forward pass is done</h2><p class="bad">${escaped(story.missing)}</p>`
-    : `${attention() ? grids(attention()) : ""}<h2>Every gradient is known</h2>${score()}<p>${most}Click a node to see its paths to ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? ` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : ""}</p><p class="math">${move.map(text => `<span class="token">${text}</span>`).join(" ")}</p>`;
-  const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})), odd = tests.filter(test => !test.agrees);
-  const errors = tests.filter(test => test.agrees && Math.abs(test.grad) > 1e-3).map(test => 100 * Math.abs(test.slope / test.grad - 1));
-  const stepped = moves.size && engine && !story.missing ? `<button type="button" class="step">Take a step${Number.isFinite(result()) ? `: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button>${touched ? ` <button type="button" class="undo">Reset</button>` : ""}` : "";
-  $("rest").innerHTML = `<b>${leaves.length > 1 && grad ? `${told(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : "Every gradient is known"}</b><span>Click a number: why?</span>${stepped}<span>${odd.length ? `<b class="bad">✗ nudged: ${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</b>` : tests.length ? `<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span><button type="button" class="whole">All of it</button>`;
-  const verdict = story.missing || !engine ? `<p>${escaped(story.missing || story.program)}</p>` : !tests.length ? "<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>"
-    : `<p>${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again: ${odd.length ? `<span class="bad">${odd.map(card => escaped(card.name)).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : `<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}</p>`;
-  return [why, remarked() + verdict, story.missing ? "The forward pass is done." : "Every gradient is known."];
+  if (moves.size && engine && !story.missing)
+    move.push(html`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
+  const here = strongest(
+    scene.cards
+      .filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined)
+      .map(card => [card.node, card.grad]),
+  );
+  const leaves =
+      here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))),
+    [node, grad] = leaves[0] ?? [];
+  const most =
+    leaves.length > 1 && grad
+      ? html`${told(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by
+        ${number(grad / 100)} for 0.01. `
+      : "";
+  const why = story.missing
+    ? html`<h2>The forward pass is done</h2>
+        <p class="bad">${story.missing}</p>`
+    : html`${attention() ? grids(attention()) : ""}
+        <h2>Every gradient is known</h2>
+        ${score()}
+        <p>
+          ${most}Click a node to see its paths to
+          ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? html` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? html` <button type="button" class="undo">Reset</button>` : ""}` : ""}
+        </p>
+        <p class="math">
+          ${joined(
+            move.map(text => html`<span class="token">${text}</span>`),
+            " ",
+          )}
+        </p>`;
+  const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})),
+    odd = tests.filter(test => !test.agrees);
+  const errors = tests
+    .filter(test => test.agrees && Math.abs(test.grad) > 1e-3)
+    .map(test => 100 * Math.abs(test.slope / test.grad - 1));
+  const stepped =
+    moves.size && engine && !story.missing
+      ? html`<button type="button" class="step">
+            Take a
+            step${Number.isFinite(result()) ? html`: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
+          >${touched ? html` <button type="button" class="undo">Reset</button>` : ""}`
+      : "";
+  put(
+    $("rest"),
+    html`<b
+        >${leaves.length > 1 && grad ? html`${told(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : "Every gradient is known"}</b
+      ><span>Click a number: why?</span>${stepped}<span
+        >${odd.length ? html`<b class="bad">✗ nudged: ${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}</b>` : tests.length ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span
+      ><button type="button" class="whole">All of it</button>`,
+  );
+  const verdict =
+    story.missing || !engine
+      ? html`<p>${story.missing || story.program}</p>`
+      : !tests.length
+        ? html`<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>`
+        : html`<p>
+            ${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again:
+            ${odd.length ? html`<span class="bad">${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}
+          </p>`;
+  return [why, [remarked(), verdict], story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
-const remarked = () => story.remark ? `<p>${escaped(story.remark)}</p>` : "";
-const keep = (list, head, tail) => list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
-function tellPaths(state, {hooked, exact, listed, all}) {
-  const name = told(chosen.name), grad = state.grads.get(chosen.i);
+
+const remarked = () => (story.remark ? html`<p>${story.remark}</p>` : "");
+const keep = (list, head, tail) =>
+  list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
+
+export function tellPaths(state, {hooked, exact, listed, all}) {
+  const name = told(chosen.name),
+    grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
-    const what = chosen.kind === "constant" ? "It is a constant: no gradient is computed for it." : chosen.released ? "Its history was released after an earlier backward pass; retain_graph=True keeps it." : "Nothing here uses it further: this is where gradients start.";
-    return `<h2>${name}</h2><p>${what}</p>`;
+    const what =
+      chosen.kind === "constant"
+        ? "It is a constant: no gradient is computed for it."
+        : chosen.released
+          ? "Its history was released after an earlier backward pass; retain_graph=True keeps it."
+          : "Nothing here uses it further: this is where gradients start.";
+    return html`<h2>${name}</h2>
+      <p>${what}</p>`;
   }
-  const made = chosen.op && isName(chosen.name) && !FOLDED.includes(chosen.kind) ? `<p class="math">${told(chosen.name)} = ${told(code(chosen))}</p>` : "";
-  const title = (chosen.data === undefined ? `<h2>How ${name} reaches ${told(rootName)}</h2>` : `<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`) + made;
-  if (hooked.length) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to ${hooked.map(at => told(at.name)).join(", ")}: what is multiplied along a path is no longer all there is.</p>`;
-  if (!exact) return `${title}<p>The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so there is no single product a path.</p>`;
+  const made =
+    chosen.op && isName(chosen.name) && !FOLDED.includes(chosen.kind)
+      ? html`<p class="math">${told(chosen.name)} = ${told(code(chosen))}</p>`
+      : "";
+  const question =
+    chosen.data === undefined
+      ? html`<h2>How ${name} reaches ${told(rootName)}</h2>`
+      : html`<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
+  const title = [question, made];
+  if (hooked.length)
+    return html`${title}
+      <p>
+        The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to
+        ${joined(
+          hooked.map(at => told(at.name)),
+          ", ",
+        )}:
+        what is multiplied along a path is no longer all there is.
+      </p>`;
+  if (!exact)
+    return html`${title}
+      <p>
+        The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so
+        there is no single product a path.
+      </p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
   const sorted = [...listed].sort((a, b) => Math.abs(worth(b)) - Math.abs(worth(a)));
-  const ways = sorted.slice(0, 6).map(item => [chosen, ...item.path.map(wire => wire.head)]), shortest = Math.min(...ways.map(way => way.length));
-  let first = 1, last = 1;  // what all have in common at their beginning and at their end
+  const ways = sorted.slice(0, 6).map(item => [chosen, ...item.path.map(wire => wire.head)]),
+    shortest = Math.min(...ways.map(way => way.length));
+  let first = 1,
+    last = 1; // what all have in common at their beginning and at their end
   while (first < shortest - 1 && ways.every(way => way[first] === ways[0][first])) first++;
   while (last < shortest - first && ways.every(way => way.at(-1 - last) === ways[0].at(-1 - last))) last++;
   const rows = sorted.slice(0, 6).map((item, k) => {
     const names = ways[k].map(card => card.name);
-    const seen = names.length <= 6 ? names : ways.length === 1 ? keep(names, 3, 2)
-      : [...keep(names.slice(0, first), 1, 0), ...keep(names.slice(first, -last), 3, 2), ...keep(names.slice(-last), 0, 1)];
+    const seen =
+      names.length <= 6
+        ? names
+        : ways.length === 1
+          ? keep(names, 3, 2)
+          : [
+              ...keep(names.slice(0, first), 1, 0),
+              ...keep(names.slice(first, -last), 3, 2),
+              ...keep(names.slice(-last), 0, 1),
+            ];
     const factors = item.path.map(wire => token("local", short(wire.local)));
     const shown = factors.length > 6 ? keep(factors, 3, 2) : factors;
     if (+item.from !== 1) shown.push(token("up", short(item.from)));
-    return `<div><span>${seen.map(word => told(word)).join(" → ")}</span><span>${shown.join(" × ")}</span><span>= ${token("up", number(worth(item)))}</span></div>`;
+    return html`<div>
+      <span
+        >${joined(
+          seen.map(word => told(word)),
+          " → ",
+        )}</span
+      ><span>${joined(shown, " × ")}</span><span>= ${token("up", number(worth(item)))}</span>
+    </div>`;
   });
   const sum = listed.reduce((total, item) => total + worth(item), 0);
-  const more = listed.length > 6 ? `<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";
-  const elsewhere = chosen.elsewhere ? `<p>${plural(chosen.elsewhere, "more use")} outside of this view ${chosen.elsewhere === 1 ? "adds" : "add"} the rest of ${number(chosen.grad)}.</p>` : "";
-  const total = !all || listed.length === 1 ? "" : `<p class="math">sum = ${token("product", number(sum))}</p>`;
-  const shakes = typeof leafOf(chosen) === "number" ? ` <button type="button" class="shake" title="Shake it (s)">Shake ${name}</button>` : "";
-  return `${title}<p>${listed.length === 1 ? "One path leads" : `${all ? listed.length : "More than 200"} paths lead`} on from ${name}. Multiply the local derivatives along ${listed.length === 1 ? "it" : "each, then add the products"}.${shakes}</p><div class="rows paths">${rows.join("")}</div>${more}${total}${elsewhere}`;
+  const more =
+    listed.length > 6 ? html`<p>and ${all ? plural(listed.length - 6, "more path") : "many more paths"}</p>` : "";
+  const elsewhere = chosen.elsewhere
+    ? html`<p>
+        ${plural(chosen.elsewhere, "more use")} outside of this view ${chosen.elsewhere === 1 ? "adds" : "add"} the rest
+        of ${number(chosen.grad)}.
+      </p>`
+    : "";
+  const total = !all || listed.length === 1 ? "" : html`<p class="math">sum = ${token("product", number(sum))}</p>`;
+  const shakes =
+    typeof leafOf(chosen) === "number"
+      ? html` <button type="button" class="shake" title="Shake it (s)">Shake ${name}</button>`
+      : "";
+  return html`${title}
+    <p>
+      ${listed.length === 1 ? "One path leads" : `${all ? listed.length : "More than 200"} paths lead`} on from ${name}.
+      Multiply the local derivatives along ${listed.length === 1 ? "it" : "each, then add the products"}.${shakes}
+    </p>
+    <div class="rows paths">${rows}</div>
+    ${more}${total}${elsewhere}`;
 }

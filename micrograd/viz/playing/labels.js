@@ -1,19 +1,36 @@
 // ---- labels: what a line multiplies by stands beside it, where it is flat and nothing else is; what travels at a step
 // is in a box on the line
-const HIGH = 13, NEAR_BY = 4, FULL = {label: 90, card: 300, line: 14, near: 3};  // of a label; between two points of a line; what a place costs
-const factor = wire => wire.local === undefined || short(wire.local) === "1.00" ? "" : slopeOf(wire);  // a line without a number multiplies by 1
-const labelWidth = (text, small) => text.length * (small ? 7.85 : 7.25) + 4;
-function pointsOf(route) {  // along the line that `curve` draws
+import {$, short} from "./words.js";
+import {chosen, el, flowOf, pathsFrom, reach, scene, slopeOf} from "./player.js";
+import {held} from "./edit.js";
+import {shaken} from "./shake.js";
+
+const HIGH = 13; // the height of a label
+const NEAR_BY = 4; // between two points of a line
+const FULL = {label: 90, card: 300, line: 14, near: 3}; // what a place costs
+// A line without a number multiplies by 1
+export const factor = wire => (wire.local === undefined || short(wire.local) === "1.00" ? "" : slopeOf(wire));
+export const labelWidth = (text, small) => text.length * (small ? 7.85 : 7.25) + 4;
+
+// Along the line that `curve` draws
+function pointsOf(route) {
   return route.slice(1).flatMap(([x1, y1], k) => {
-    const [x0, y0] = route[k], straight = x0 === x1 || y0 === y1, many = Math.max(1, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / NEAR_BY));
+    const [x0, y0] = route[k],
+      straight = x0 === x1 || y0 === y1,
+      many = Math.max(1, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / NEAR_BY));
     return Array.from({length: many + 1}, (_, i) => {
-      const t = i / many, late = 3 * t * t - 2 * t * t * t, middle = 1.5 * t * (1 - t) + t * t * t;
+      const t = i / many,
+        late = 3 * t * t - 2 * t * t * t,
+        middle = 1.5 * t * (1 - t) + t * t * t;
       return straight ? [x0 + (x1 - x0) * t, y0 + (y1 - y0) * t] : [x0 + (x1 - x0) * middle, y0 + (y1 - y0) * late];
     });
   });
 }
+
 const cellOf = (x, y) => `${Math.floor(x / 24)} ${Math.floor(y / 24)}`;
-function survey() {  // where the lines and the cards of the scene are
+
+// Where the lines and the cards of the scene are
+export function survey() {
   scene.ground = new Map();
   for (const wire of scene.wires) {
     wire.points = pointsOf(wire.route);
@@ -26,71 +43,112 @@ function survey() {  // where the lines and the cards of the scene are
   }
   for (const wire of scene.wires) place(wire);
 }
-function place(wire) {  // the label of a line, or a longer one
-  const text = wire.pill && !scene.crowded && factor(wire), width = text && labelWidth(text, scene.small);
+
+// The label of a line, or a longer one
+function place(wire) {
+  const text = wire.pill && !scene.crowded && factor(wire),
+    width = text && labelWidth(text, scene.small);
   if (text && !(width <= wire.spot?.[2])) wire.spot = spotBeside(wire, width);
   return text;
 }
-function costOf([x, y, width, height], wire) {  // of a label there
+
+// Of a label there
+function costOf(/** @type {number[]} */ [x, y, width, height], wire) {
   let cost = x < -8 || y < -8 || x + width > scene.size[0] + 8 || y + height > scene.size[1] + 8 ? 200 : 0;
-  for (const other of scene.wires) if (other !== wire && other.spot && covers([x, y, width, height], other.spot)) cost += FULL.label;
-  for (const {box: [left, top, wide, tall], badge = 0} of scene.cards) {
-    if (covers([x, y - 1, width, height + 2], [left, top, wide, tall]) || covers([x, y - 1, width, height + 2], [left - badge / 2, top + tall / 2 - 16, badge, 32])) cost += FULL.card;
+  for (const other of scene.wires)
+    if (other !== wire && other.spot && covers([x, y, width, height], other.spot)) cost += FULL.label;
+  for (const {
+    box: [left, top, wide, tall],
+    badge = 0,
+  } of scene.cards) {
+    if (
+      covers([x, y - 1, width, height + 2], [left, top, wide, tall]) ||
+      covers([x, y - 1, width, height + 2], [left - badge / 2, top + tall / 2 - 16, badge, 32])
+    )
+      cost += FULL.card;
   }
-  for (let i = Math.floor((x - 6) / 24); i <= (x + width + 6) / 24; i++) for (let j = Math.floor((y - 6) / 24); j <= (y + height + 6) / 24; j++) {
-    for (const [px, py] of scene.ground.get(`${i} ${j}`) ?? []) {
-      const off = Math.max(x - px, px - x - width, y - py, py - y - height);
-      cost += off < 2 ? FULL.line : off < 6 ? FULL.near : 0;
+  for (let i = Math.floor((x - 6) / 24); i <= (x + width + 6) / 24; i++)
+    for (let j = Math.floor((y - 6) / 24); j <= (y + height + 6) / 24; j++) {
+      for (const [px, py] of scene.ground.get(`${i} ${j}`) ?? []) {
+        const off = Math.max(x - px, px - x - width, y - py, py - y - height);
+        cost += off < 2 ? FULL.line : off < 6 ? FULL.near : 0;
+      }
     }
-  }
   return cost;
 }
-function spotBeside(wire, width) {  // the best of the places above, below and at the sides of the points of a line
-  const {points} = wire, half = width / 2, high = HIGH / 2, clear = 3 + (flowOf(wire)?.widths[0] ?? 2) / 2, many = points.length;
-  let best = null, least = Infinity;
+
+// The best of the places above, below and at the sides of the points of a line
+function spotBeside(wire, width) {
+  const {points} = wire,
+    half = width / 2,
+    high = HIGH / 2,
+    clear = 3 + (flowOf(wire)?.widths[0] ?? 2) / 2,
+    many = points.length;
+  let best = null,
+    least = Infinity;
   points.forEach(([x, y], k) => {
     if (many > 6 && (k < 2 || k > many - 3)) return;
-    for (const dx of [0, -.25, .25, -.5, .5, -1, 1]) for (const dy of [-1, 1, 0]) {
-      if (!dy && dx * dx < 1) continue;
-      const spot = [x + dx * (half + clear) - half, y + dy * (high + clear) - high, width, HIGH], far = 2 * Math.abs(dx) + (dy > 0 ? .5 : 0) + 20 * Math.abs(k / many - .5);
-      const cost = far < least ? far + costOf(spot, wire) : far;
-      if (cost < least) [best, least] = [spot, cost];
-    }
+    for (const dx of [0, -0.25, 0.25, -0.5, 0.5, -1, 1])
+      for (const dy of [-1, 1, 0]) {
+        if (!dy && dx * dx < 1) continue;
+        const spot = [x + dx * (half + clear) - half, y + dy * (high + clear) - high, width, HIGH],
+          far = 2 * Math.abs(dx) + (dy > 0 ? 0.5 : 0) + 20 * Math.abs(k / many - 0.5);
+        const cost = far < least ? far + costOf(spot, wire) : far;
+        if (cost < least) [best, least] = [spot, cost];
+      }
   });
   return best;
 }
-const boxOf = ({label, at}) => label.firstElementChild ? at : null;  // of what is shown at a line
-const covers = ([x, y, width, height], [left, top, wide, tall]) => x < left + wide && left < x + width && y < top + tall && top < y + height;
-function spread(wires) {  // the boxes of a step: none covers another or leaves the scene, and labels that they would cover go
-  const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]), tall = wire => boxOf(wire)[3] + 3;
+
+const boxOf = ({label, at}) => (label.firstElementChild ? at : null); // of what is shown at a line
+const covers = ([x, y, width, height], [left, top, wide, tall]) =>
+  x < left + wide && left < x + width && y < top + tall && top < y + height;
+
+// The boxes of a step: none covers another or leaves the scene, and labels that they would cover go
+export function spread(wires) {
+  const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]),
+    tall = wire => boxOf(wire)[3] + 3;
   if (active.some((wire, k) => k && covers(boxOf(wire), boxOf(active[k - 1])))) {
-    const half = active.reduce((sum, wire) => sum + tall(wire), 0) / 2, middle = active.reduce((sum, {pill}) => sum + pill[1], 0) / active.length;
+    const half = active.reduce((sum, wire) => sum + tall(wire), 0) / 2,
+      middle = active.reduce((sum, {pill}) => sum + pill[1], 0) / active.length;
     let top = Math.max(half - 14, Math.min(scene.size[1] + 14 - half, middle)) - half;
     for (const wire of active) {
-      const high = tall(wire), down = top + high / 2 - wire.pill[1];
+      const high = tall(wire),
+        down = top + high / 2 - wire.pill[1];
       wire.at[1] += down;
       wire.label.setAttribute("transform", `translate(0 ${down})`);
       top += high;
     }
   }
   const taken = active.map(boxOf);
-  for (const wire of scene.wires) if (!active.includes(wire) && boxOf(wire) && taken.some(box => covers(boxOf(wire), box))) wire.label.replaceChildren();
+  for (const wire of scene.wires)
+    if (!active.includes(wire) && boxOf(wire) && taken.some(box => covers(boxOf(wire), box)))
+      wire.label.replaceChildren();
 }
-const pillBox = wire => boxOf(wire) ? [{box: boxOf(wire)}] : [];  // as a card, for the view to follow
+
+export const pillBox = wire => (boxOf(wire) ? [{box: boxOf(wire)}] : []); // as a card, for the view to follow
 const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
-function drawBox([x, y], lines, into) {  // lines of text in a frame, about a point; its place and size
-  const width = Math.max(...lines.map(line => pillWidth(line, scene))), height = lines.length * 16 + 6, at = [x - width / 2, y - height / 2, width, height];
+
+// Lines of text in a frame, about a point; its place and size
+function drawBox([x, y], lines, into) {
+  const width = Math.max(...lines.map(line => pillWidth(line, scene))),
+    height = lines.length * 16 + 6,
+    at = [x - width / 2, y - height / 2, width, height];
   el("rect", {x: at[0], y: at[1], width, height, rx: 8}, into);
   lines.forEach((line, k) => el("text", {x, y: at[1] + 15 + 16 * k, class: k ? "second" : "first"}, into, line));
   return at;
 }
-function showPill(wire, kind, lines) {  // what travels along a line
+
+// What travels along a line
+export function showPill(wire, kind, lines) {
   wire.label.replaceChildren();
   wire.label.removeAttribute("transform");
   wire.label.setAttribute("class", `pill ${kind}`);
   if (wire.pill && lines) wire.at = drawBox(wire.pill, lines, wire.label);
 }
-function showFactor(wire, kind) {  // what a line multiplies by
+
+// What a line multiplies by
+export function showFactor(wire, kind) {
   const text = place(wire);
   wire.label.replaceChildren();
   wire.label.removeAttribute("transform");
@@ -99,23 +157,36 @@ function showFactor(wire, kind) {  // what a line multiplies by
   wire.at = [...wire.spot];
   el("text", {x: wire.at[0] + wire.at[2] / 2, y: wire.at[1] + HIGH - 2.5}, wire.label, text);
 }
+
 // ---- under the mouse: of a line the product that it sends, of a card the paths that lead on from it
-const productOf = wire => [`${short(wire.head.grad)} × ${short(wire.local)}`, `= ${short(wire.part)}`];
+export const productOf = wire => [`${short(wire.head.grad)} × ${short(wire.local)}`, `= ${short(wire.part)}`];
 let pointed = null;
+export const pointNowhere = () => {
+  pointed = null;
+};
+
 function pointAt(at) {
   if (at === pointed) return;
   pointed = at;
-  const hint = $("hint"), paths = at?.gifts && !chosen && !shaken ? reach(at) : null;
+  const hint = $("hint"),
+    paths = at?.gifts && !chosen && !shaken ? reach(at) : null;
   hint.replaceChildren();
-  if (at?.route && at.local !== undefined && at.group.classList.contains("flows")) drawBox(at.pill ?? at.points[at.points.length >> 1], productOf(at), hint);
+  if (at?.route && at.local !== undefined && at.group.classList.contains("flows"))
+    drawBox(at.pill ?? at.points[at.points.length >> 1], productOf(at), hint);
   fade(chosen ? pathsFrom(chosen) : paths);
 }
-function fade(paths) {  // all lines that are not on these paths, if there are any
-  for (const wire of scene.wires) for (const part of [wire.group, wire.label]) part.classList.toggle("off", !!paths?.onPath.size && !paths.onPath.has(wire));
+
+// All lines that are not on these paths, if there are any
+export function fade(paths) {
+  for (const wire of scene.wires)
+    for (const part of [wire.group, wire.label])
+      part.classList.toggle("off", !!paths?.onPath.size && !paths.onPath.has(wire));
 }
+
 $("scroll").addEventListener("pointerover", ({target, pointerType}) => {
   if (pointerType !== "mouse" || held) return;
-  const card = target.closest(".card"), line = card ? null : target.closest(".wire");
+  const card = target.closest(".card"),
+    line = card ? null : target.closest(".wire");
   pointAt(card ? scene.cards.find(({group}) => group === card) : line && scene.wires.find(({group}) => group === line));
 });
 $("scroll").addEventListener("pointerleave", () => pointAt(null));

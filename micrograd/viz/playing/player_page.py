@@ -88,10 +88,9 @@ class Player(Page):
         return self.data
 
 
-PARTS = ("tools", "player", "labels", "explain", "recompute", "edit", "shake", "grid", "ask", "wrap", "view")
-SCRIPTS = tuple(f"playing/{name}.js" for name in PARTS)
-SHEET = "palette.css playing/player.css"
-TABLE = ("playing/layer.js", " playing/layer.css")  # a dense layer as two tables, in pages that hold one
+SHEETS = "palette.css playing/player.css"
+SCRIPT = "playing/view.js", SHEETS  # the module that begins a page and imports the rest, and its style sheets
+SCRIPT_OF_LAYERS = "playing/layer.js", f"{SHEETS} playing/layer.css"  # of a page with a dense layer: view.js and tables
 
 
 def player(
@@ -148,8 +147,7 @@ def player(
         if frame := _without_defaults(height=height, panels=None if panels else 0, present=present, ask=ask):
             data["frame"] = frame
         layers = any(at.layer or any(card.op == "linear" for card in at.cards) for at in story.scenes)
-        code, style = TABLE if layers else ("", "")
-        page = _page(story.title, data, script(*filter(None, [*SCRIPTS, code]), sheet=SHEET + style), _table(graph))
+        page = _page(story.title, data, script(*(SCRIPT_OF_LAYERS if layers else SCRIPT)), _table(graph))
         return Player(page, svg.write(graph), alt_text(graph), data, story.scenes[0])
 
 
@@ -178,7 +176,7 @@ def _table(graph: Picture) -> str:
 
 def template() -> str:
     """A player's page whose story is `null`: another page puts one in its place, and frames it."""
-    return _page("player", None, source(*SCRIPTS, TABLE[0], sheet=SHEET + TABLE[1]))
+    return _page("player", None, source(*SCRIPT_OF_LAYERS))
 
 
 # ------------------------------------------------------------------------------------------------ to plain data

@@ -1,39 +1,88 @@
 // ---- shake a leaf: each card downstream sways by its own derivative, and each line says the ratio of two swings
-let shaken = null, swing = null;
-function shake(card) {
+import {html} from "../html.js";
+import {thickness} from "../numbers.js";
+import {number, partial, short, termOf, token, told} from "./words.js";
+import {el, hue, root, rootName, scene, setStep, show, stop} from "./player.js";
+import {engine, leafOf, refusal, say} from "./edit.js";
+import {pendingAt} from "./ask.js";
+
+export let shaken = null;
+export let swing = null;
+
+export function calmDown() {
+  shaken = swing = null;
+}
+
+export function shake(card) {
   const leaf = card && typeof leafOf(card) === "number" && engine.data.every(x => typeof x === "number");
-  if (card && !leaf) return say(refusal(card) || `${card.name} cannot be shaken: only a leaf that is one number, in a graph of numbers, can.`);
-  if (card && scene.steps.some((_, k) => pendingAt(k).length)) return say("A shake shows the gradients that are asked: guess them first, or turn “Guess first” off.");
+  if (card && !leaf)
+    return say(
+      refusal(card) || `${card.name} cannot be shaken: only a leaf that is one number, in a graph of numbers, can.`,
+    );
+  if (card && scene.steps.some((_, k) => pendingAt(k).length))
+    return say("A shake shows the gradients that are asked: guess them first, or turn “Guess first” off.");
   stop();
   shaken = card === shaken ? null : card;
   swing = shaken && engine.swings(card.node);
-  step = shaken ? scene.steps.length - 1 : step;
+  if (shaken) setStep(scene.steps.length - 1);
   show();
 }
-const swings = wire => swing?.[wire.tail.node] && wire.local !== undefined ? swing[wire.tail.node] * wire.local : 0;
+
+const swings = wire => (swing?.[wire.tail.node] && wire.local !== undefined ? swing[wire.tail.node] * wire.local : 0);
 const swaying = () => scene.cards.filter(card => swing?.[card.node]);
-function sway() {
+
+export function sway() {
   document.querySelectorAll(".swing").forEach(shown => shown.remove());
   for (const card of scene.cards) {
-    const own = swing?.[card.node], parts = [...card.into.map(swings).filter(part => part), own], [,, width, height] = card.box;
+    const own = swing?.[card.node],
+      parts = [...card.into.map(swings).filter(part => part), own],
+      [, , width, height] = card.box;
     card.group.classList.toggle("sways", !!own);
     if (!own) continue;
-    const size = 2 * thickness(own), most = Math.max(...parts.map(Math.abs));
+    const size = 2 * thickness(own),
+      most = Math.max(...parts.map(Math.abs));
     card.group.style.setProperty("--sway", `${size * Math.sign(own)}px`);
-    parts.slice(parts.length > 2 ? 0 : -1).forEach((part, k, all) => {  // where paths meet, what each brings, then the sum
-      const tall = all[1] ? 24 * Math.abs(part) / most : 2 * size;
-      el("rect", {class: `swing ${hue(part)}`, x: width + 3 + 6 * k, y: height / 2 - (part > 0 ? tall : 0), width: part === own ? 7 : 4, height: tall}, card.group);
+    // Where paths meet, what each brings, then the sum
+    parts.slice(parts.length > 2 ? 0 : -1).forEach((part, k, all) => {
+      const tall = all[1] ? (24 * Math.abs(part)) / most : 2 * size;
+      el(
+        "rect",
+        {
+          class: `swing ${hue(part)}`,
+          x: width + 3 + 6 * k,
+          y: height / 2 - (part > 0 ? tall : 0),
+          width: part === own ? 7 : 4,
+          height: tall,
+        },
+        card.group,
+      );
     });
     el("text", {class: `swing end ${hue(own)}`, x: width, y: height + 11}, card.group, `sways ${short(own)}`);
   }
   for (const wire of scene.wires) if (swings(wire)) wire.label.classList.add("ratio");
 }
-function tellShake() {
-  const rows = swaying().filter(card => card !== shaken).map(card => {
-    const terms = card.into.filter(swings).map(wire => `${short(swing[wire.tail.node])} × ${short(wire.local)}`);
-    return `<div><span>${told(card.name)}</span><span>${terms.join(" + ")}</span><span>= ${token("product", number(swing[card.node]))}</span></div>`;
-  });
-  const all = rows.length > 8 ? [...rows.slice(0, 4), "<div><span>…</span><span></span><span></span></div>", ...rows.slice(-3)] : rows;
-  return `<h2>Where ${told(shaken.name)} sways by 1, ${told(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is ${partial(root, termOf(shaken))}</h2>
-    <p>Each line multiplies the swing of what it comes from by its local derivative. Where lines meet, their swings add or cancel.</p><div class="rows paths">${all.join("")}</div>`;
+
+export function tellShake() {
+  const rows = swaying()
+    .filter(card => card !== shaken)
+    .map(card => {
+      const terms = card.into.filter(swings).map(wire => `${short(swing[wire.tail.node])} × ${short(wire.local)}`);
+      return html`<div>
+        <span>${told(card.name)}</span><span>${terms.join(" + ")}</span
+        ><span>= ${token("product", number(swing[card.node]))}</span>
+      </div>`;
+    });
+  const all =
+    rows.length > 8
+      ? [...rows.slice(0, 4), html`<div><span>…</span><span></span><span></span></div>`, ...rows.slice(-3)]
+      : rows;
+  return html`<h2>
+      Where ${told(shaken.name)} sways by 1, ${told(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is
+      ${partial(root, termOf(shaken))}
+    </h2>
+    <p>
+      Each line multiplies the swing of what it comes from by its local derivative. Where lines meet, their swings add
+      or cancel.
+    </p>
+    <div class="rows paths">${all}</div>`;
 }

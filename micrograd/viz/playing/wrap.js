@@ -1,105 +1,201 @@
 // ---- a graph that is wider than the window is broken into rows, like text, between two columns of cards; where that is
 // too much for the window, its cards are tight: they lose digits and words before they lose size
-const LANE = 8, BREAK = 14;  // between two lines, and around them, on their way from the end of a row to the next
-function laid(at, wide, tall) {  // the first that fits, of one row and rows: with less room, then of tight cards; whether it does
-  const strip = at.strip ??= {
+import {short} from "./words.js";
+import {MARGIN, story} from "./player.js";
+import {factor, labelWidth} from "./labels.js";
+import {hasSlope} from "./edit.js";
+import {LETTERS, readable} from "./view.js";
+
+const LANE = 8; // between two lines on their way from the end of a row to the next
+const BREAK = 14; // around these lines
+
+// The first that fits, of one row and rows: with less room, then of tight cards; whether it does
+export function laid(at, wide, tall) {
+  const strip = (at.strip ??= {
     size: at.size,
     boxes: at.cards.map(({box}) => box),
     wires: at.wires.map(({route, pill}) => ({route, pill})),
-  };
-  const near = () => at.near ??= tightened(strip, at);
-  const curved = () => at.curved ??= tightened(strip, at, card => tightLook(card, hasSlope(card) ? 50 : 0)), tight = () => at.tight ??= tightened(strip, at, card => tightLook(card, 0));
-  const least = LETTERS[1], room = (size, small, letters) => size / readable(small, letters) - 2 * MARGIN;
-  const rows = strip => letters => broken(strip, room(wide, strip.small, letters)) ?? strip, kept = strip => () => strip;
-  const over = ({size, small, letters}) => Math.max((size[0] - 1) / room(wide, small, letters), (size[1] - 12) / room(tall, small, letters));  // by how much it is too large
-  const ways = [[kept(strip)], [near, least], [curved], [() => rows(near())], [() => rows(curved())], [tight], [() => rows(tight())], [() => rows(near()), least], [curved, least], [tight, least], [() => rows(curved()), least], [() => rows(tight()), least]];
+  });
+  const near = () => (at.near ??= tightened(strip, at));
+  const curved = () => (at.curved ??= tightened(strip, at, card => tightLook(card, hasSlope(card) ? 50 : 0))),
+    tight = () => (at.tight ??= tightened(strip, at, card => tightLook(card, 0)));
+  const least = LETTERS[1],
+    room = (size, small, letters) => size / readable(small, letters) - 2 * MARGIN;
+  const rows = strip => letters => broken(strip, room(wide, strip.small, letters)) ?? strip,
+    kept = strip => () => strip;
+  // By how much it is too large
+  const over = ({size, small, letters}) =>
+    Math.max((size[0] - 1) / room(wide, small, letters), (size[1] - 12) / room(tall, small, letters));
+  const ways = [
+    [kept(strip)],
+    [near, least],
+    [curved],
+    [() => rows(near())],
+    [() => rows(curved())],
+    [tight],
+    [() => rows(tight())],
+    [() => rows(near()), least],
+    [curved, least],
+    [tight, least],
+    [() => rows(curved()), least],
+    [() => rows(tight()), least],
+  ];
   let best = null;
   for (const [way, letters = LETTERS[0]] of ways) {
-    const made = way(), found = {...typeof made === "function" ? made(letters) : made, letters};
+    const made = /** @type {any} */ (way)(),
+      found = {...(typeof made === "function" ? made(letters) : made), letters};
     if (over(found) <= 1) return [found, true];
     if (!best || over(found) < over(best)) best = found;
   }
   return [wide > 600 ? best : {...tight(), letters: LETTERS[0]}, false];
 }
-const NEAR = 96, GAP = 50, LOW = .57;  // the least between two columns, and the height of a tight card as a part of a whole one
-function tightened(strip, {cards, wires}, lookOf) {  // the same columns, closer; by their looks cards are narrow, low if all may be
-  const looks = lookOf && cards.map(lookOf), small = looks?.every(look => look), low = small ? LOW : 1;
-  const of = columnsOf(strip), columns = of.map(() => ({start: Infinity, end: -Infinity, width: 0}));
-  const home = strip.boxes.map(([x,, width]) => columns[columnAt(of, x + width / 2)]);
-  const sizes = strip.boxes.map(([,, width, height], i) => [looks?.[i]?.width ?? width, height * low]);
+
+const NEAR = 96;
+const GAP = 50; // the least between two columns
+const LOW = 0.57; // the height of a tight card as a part of a whole one
+
+// The same columns, closer; by their looks cards are narrow, low if all may be
+function tightened(strip, {cards, wires}, lookOf) {
+  const looks = lookOf && cards.map(lookOf),
+    small = looks?.every(look => look),
+    low = small ? LOW : 1;
+  const of = columnsOf(strip);
+  /** @type {{start: number, end: number, width: number, left?: number, pill?: number, labels?: number[]}[]} */
+  const columns = of.map(() => ({start: Infinity, end: -Infinity, width: 0}));
+  const home = strip.boxes.map(([x, , width]) => columns[columnAt(of, x + width / 2)]);
+  const sizes = strip.boxes.map(([, , width, height], i) => [looks?.[i]?.width ?? width, height * low]);
   const half = i => (cards[i].badge ?? 0) / 2;
-  strip.boxes.forEach(([x,, width], i) => {
+  strip.boxes.forEach(([x, , width], i) => {
     home[i].start = Math.min(home[i].start, x - half(i));
     home[i].end = Math.max(home[i].end, x + width);
     home[i].width = Math.max(home[i].width, sizes[i][0] + half(i));
   });
-  for (const [k, {pill}] of strip.wires.entries()) {  // a gap is as wide as the widest pill in it
+  // A gap is as wide as the widest pill in it
+  for (const [k, {pill}] of strip.wires.entries()) {
     const at = pill && columns.findLast(({end}) => end < pill[0]);
     if (at && factor(wires[k])) {
       at.pill = Math.max(at.pill ?? 0, labelWidth(factor(wires[k]), small) + 10);
       (at.labels ??= []).push(pill[1]);
     }
   }
-  const crowd = ({labels = []}) => 26 * Math.max(0, ...labels.map(y => labels.filter(other => Math.abs(other - y) < 60).length - 2));  // room for more than two labels at one height
+  // Room for more than two labels at one height
+  const crowd = ({labels = []}) =>
+    26 * Math.max(0, ...labels.map(y => labels.filter(other => Math.abs(other - y) < 60).length - 2));
   columns.forEach((column, k) => {
-    const before = columns[k - 1], gap = before && column.start - before.end;
-    column.left = before ? before.left + before.width + (looks ? Math.max(GAP, before.pill ?? 0) + crowd(before) : NEAR) + Math.max(0, gap - 104) * low / 2 : 0;
+    const before = columns[k - 1],
+      gap = before && column.start - before.end;
+    column.left = before
+      ? before.left +
+        before.width +
+        (looks ? Math.max(GAP, before.pill ?? 0) + crowd(before) : NEAR) +
+        (Math.max(0, gap - 104) * low) / 2
+      : 0;
   });
   const across = x => {
-    const k = Math.max(0, columns.findLastIndex(({start}) => start <= x + .5)), {start, end, left, width} = columns[k], next = columns[k + 1];
-    if (x <= end || !next) return left + (x - start) / (end - start) * width;
-    return left + width + (x - end) / (next.start - end) * (next.left - left - width);
+    const k = Math.max(
+        0,
+        columns.findLastIndex(({start}) => start <= x + 0.5),
+      ),
+      {start, end, left, width} = columns[k],
+      next = columns[k + 1];
+    if (x <= end || !next) return left + ((x - start) / (end - start)) * width;
+    return left + width + ((x - end) / (next.start - end)) * (next.left - left - width);
   };
-  const boxes = strip.boxes.map(([, y,, height], i) => {
+  const boxes = strip.boxes.map(([, y, , height], i) => {
     const [wide, tall] = sizes[i];
     return [home[i].left + (home[i].width - wide + half(i)) / 2, (y + height / 2) * low - tall / 2, wide, tall];
   });
-  const beside = (x, i) => x > strip.boxes[i][0] + strip.boxes[i][2] / 2 ? boxes[i][0] + boxes[i][2] : boxes[i][0] + x - strip.boxes[i][0];
+  const beside = (x, i) =>
+    x > strip.boxes[i][0] + strip.boxes[i][2] / 2 ? boxes[i][0] + boxes[i][2] : boxes[i][0] + x - strip.boxes[i][0];
   const last = columns.at(-1);
   return {
-    size: [last.left + last.width, strip.size[1] * low], looks, small, boxes,
+    size: [last.left + last.width, strip.size[1] * low],
+    looks,
+    small,
+    boxes,
     wires: strip.wires.map(({route, pill}, k) => {
-      const moved = route.map(([x, y], i) => [i === 0 ? beside(x, wires[k].tail.i) : i === route.length - 1 ? beside(x, wires[k].head.i) : across(x), y * low]);
-      const i = pill ? route.findLastIndex(([x]) => x <= pill[0]) : -1, [from, to] = [route[i], route[i + 1]], bent = from && to && from[1] !== to[1];
-      const x = bent ? moved[i][0] + (pill[0] - from[0]) / (to[0] - from[0]) * (moved[i + 1][0] - moved[i][0]) : pill && across(pill[0]);
-      return {route: moved.filter(([x, y], i) => i !== 1 || !moved[2] || y !== moved[0][1] || x - moved[0][0] > 10), pill: pill && [x, pill[1] * low]};
+      const moved = route.map(([x, y], i) => [
+        i === 0 ? beside(x, wires[k].tail.i) : i === route.length - 1 ? beside(x, wires[k].head.i) : across(x),
+        y * low,
+      ]);
+      const i = pill ? route.findLastIndex(([x]) => x <= pill[0]) : -1,
+        [from, to] = [route[i], route[i + 1]],
+        bent = from && to && from[1] !== to[1];
+      const x = bent
+        ? moved[i][0] + ((pill[0] - from[0]) / (to[0] - from[0])) * (moved[i + 1][0] - moved[i][0])
+        : pill && across(pill[0]);
+      return {
+        route: moved.filter(([x, y], i) => i !== 1 || !moved[2] || y !== moved[0][1] || x - moved[0][0] > 10),
+        pill: pill && [x, pill[1] * low],
+      };
     }),
   };
 }
-function tightLook(card, curve) {  // of a card of numbers: its name beside its data, the gradient below, without words; else null
+
+// Of a card of numbers: its name beside its data, the gradient below, without words; else null
+function tightLook(card, curve) {
   if (card.data === undefined || card.heats) return null;
-  const look = story.looks[card.look], has = kind => look.some(piece => piece[0] === kind);
-  const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve, whole = has("title") ? card.title : "";
+  const look = story.looks[card.look],
+    has = kind => look.some(piece => piece[0] === kind);
+  const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve,
+    whole = has("title") ? card.title : "";
   const said = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;
-  const letters = x => x === undefined ? 0 : Math.max(6, short(x).length), name = said ? 10 * said.length + 8 : 0;
+  const letters = x => (x === undefined ? 0 : Math.max(6, short(x).length)),
+    name = said ? 10 * said.length + 8 : 0;
   if (!has("grad")) {
-    return {width: Math.max(left + name + 8 * letters(card.data) + 10, 56), pieces: [...said ? [["title", left, 0, said]] : [], ["data", -10, 0, ""]]};
+    return {
+      width: Math.max(left + name + 8 * letters(card.data) + 10, 56),
+      pieces: [...(said ? [["title", left, 0, said]] : []), ["data", -10, 0, ""]],
+    };
   }
   const dots = card.here > 1 && card.here < 6 ? 9 * card.here + 6 : 0;
   const width = Math.max(left + name + 8 * letters(card.data) + 10, left + dots + 8 * letters(card.grad) + 10);
-  const instead = !curve && dots >= 36 && hasSlope(card);  // of the dots of its uses, once all have sent their parts
-  return {width, name, instead, pieces: [...has("bar") ? [["bar", 0, 7]] : [], ...curve || instead ? [["slope", instead ? left : 9, 0, instead ? dots - 6 : curve - 6]] : [], ...said ? [["title", left, -1, said]] : [], ["data", -10, -1, ""], ["grad", -10, 1, ""], ["uses", left + 4, 1]]};
+  // Of the dots of its uses, once all have sent their parts
+  const instead = !curve && dots >= 36 && hasSlope(card);
+  return {
+    width,
+    name,
+    instead,
+    pieces: [
+      ...(has("bar") ? [["bar", 0, 7]] : []),
+      ...(curve || instead ? [["slope", instead ? left : 9, 0, instead ? dots - 6 : curve - 6]] : []),
+      ...(said ? [["title", left, -1, said]] : []),
+      ["data", -10, -1, ""],
+      ["grad", -10, 1, ""],
+      ["uses", left + 4, 1],
+    ],
+  };
 }
-function layOut(at, ...space) {  // the scene is then to be drawn; true if all of it fits
+
+// The scene is then to be drawn; true if all of it fits
+export function layOut(at, ...space) {
   const [best, fits] = laid(at, ...space);
   at.size = best.size;
   at.looks = best.looks;
   at.small = best.small;
   at.letters = best.letters;
-  best.boxes.forEach((box, i) => { at.cards[i].box = box; });
+  best.boxes.forEach((box, i) => {
+    at.cards[i].box = box;
+  });
   best.wires.forEach((wire, i) => Object.assign(at.wires[i], wire));
   return fits;
 }
-function broken(strip, wide) {  // the lowest rows of this width; null where lines run backward
+
+// The lowest rows of this width; null where lines run backward
+function broken(strip, wide) {
   if (strip.wires.some(({route}) => route.some(([x], i) => i && x < route[i - 1][0] - 1))) return null;
-  const columns = columnsOf(strip), rows = rowsOf(columns, wide), end = rows.at(-1);
+  const columns = columnsOf(strip),
+    rows = rowsOf(columns, wide),
+    end = rows.at(-1);
   const rowAt = x => rows.findIndex(row => columnAt(columns, x) <= row.last);
   const moved = ([x, y, ...size]) => [x + rows[rowAt(x)].dx, y + rows[rowAt(x)].dy, ...size];
-  const routed = route => route.flatMap((point, i) => {
-    const around = [], [x0, y0] = route[i - 1] ?? point;
-    for (let r = rowAt(x0); r < rowAt(point[0]); r++) around.push(...detour(rows[r], rows[r + 1], y0));
-    return [...around, moved(point)];
-  });
+  const routed = route =>
+    route.flatMap((point, i) => {
+      const around = [],
+        [x0, y0] = route[i - 1] ?? point;
+      for (let r = rowAt(x0); r < rowAt(point[0]); r++) around.push(...detour(rows[r], rows[r + 1], y0));
+      return [...around, moved(point)];
+    });
   return {
     size: [Math.max(...rows.map(({width}) => width)), end.dy + end.low],
     looks: strip.looks,
@@ -108,13 +204,17 @@ function broken(strip, wide) {  // the lowest rows of this width; null where lin
     wires: strip.wires.map(({route, pill}) => ({route: routed(route), pill: pill && moved(pill)})),
   };
 }
-function columnAt(columns, x) {  // the column of cards that a point is in, or the next; behind the last card, the last
-  const k = columns.findIndex(({right}) => x <= right + .5);
+
+// The column of cards that a point is in, or the next; behind the last card, the last
+function columnAt(columns, x) {
+  const k = columns.findIndex(({right}) => x <= right + 0.5);
   return k < 0 ? columns.length - 1 : k;
 }
-function columnsOf({boxes, wires}) {  // where each begins and ends, and the heights at which lines go `on` to the next
+
+// Where each begins and ends, and the heights at which lines go `on` to the next
+function columnsOf({boxes, wires}) {
   const columns = [];
-  for (const [x,, width] of [...boxes].sort((a, b) => a[0] - b[0])) {
+  for (const [x, , width] of [...boxes].sort((a, b) => a[0] - b[0])) {
     const last = columns.at(-1);
     if (last && x <= last.right) last.right = Math.max(last.right, x + width);
     else columns.push({left: last?.right ?? 0, right: x + width, top: Infinity, low: -Infinity, on: new Set()});
@@ -124,7 +224,7 @@ function columnsOf({boxes, wires}) {  // where each begins and ends, and the hei
     column.low = Math.max(column.low, low);
   };
   const at = x => columns[columnAt(columns, x)];
-  for (const [x, y,, height] of boxes) reach(at(x), y, y + height);
+  for (const [x, y, , height] of boxes) reach(at(x), y, y + height);
   for (const {route, pill} of wires) {
     if (pill) reach(at(pill[0]), pill[1] - 20, pill[1] + 20);
     route.forEach(([x, y], i) => {
@@ -136,15 +236,21 @@ function columnsOf({boxes, wires}) {  // where each begins and ends, and the hei
       }
     });
   }
-  columns.forEach((column, k) => { column.lanes = k < columns.length - 1 ? LANE * (column.on.size + 1) : 0; });
+  columns.forEach((column, k) => {
+    column.lanes = k < columns.length - 1 ? LANE * (column.on.size + 1) : 0;
+  });
   return columns;
 }
-function rowsOf(columns, wide) {  // which columns are in each, and how far it is moved
-  const best = [{cost: 0}];  // the last row of the best rows of the first k columns
+
+// Which columns are in each, and how far it is moved
+function rowsOf(columns, wide) {
+  const best = [{cost: 0}]; // the last row of the best rows of the first k columns
   columns.forEach(({right, lanes}, last) => {
-    let top = Infinity, low = -Infinity;
+    let top = Infinity,
+      low = -Infinity;
     for (let first = last; first >= 0; first--) {
-      const before = columns[first - 1]?.lanes ?? 0, width = right - columns[first].left + before + lanes;
+      const before = columns[first - 1]?.lanes ?? 0,
+        width = right - columns[first].left + before + lanes;
       top = Math.min(top, columns[first].top);
       low = Math.max(low, columns[first].low);
       if (width > wide && first < last) continue;
@@ -163,8 +269,19 @@ function rowsOf(columns, wide) {  // which columns are in each, and how far it i
   }
   return rows;
 }
-function detour(row, next, y) {  // a line at this height, around to the next row; the lowest turns first: none crosses
-  const k = row.on.indexOf(y), left = LANE * (k + 1), right = row.right + row.dx + left;
-  const lane = row.low + row.dy + BREAK + LANE * k, below = y + next.dy;
-  return [[right, y + row.dy], [right, lane], [left, lane], [left, below], [left + LANE, below]];
+
+// A line at this height, around to the next row; the lowest turns first: none crosses
+function detour(row, next, y) {
+  const k = row.on.indexOf(y),
+    left = LANE * (k + 1),
+    right = row.right + row.dx + left;
+  const lane = row.low + row.dy + BREAK + LANE * k,
+    below = y + next.dy;
+  return [
+    [right, y + row.dy],
+    [right, lane],
+    [left, lane],
+    [left, below],
+    [left + LANE, below],
+  ];
 }

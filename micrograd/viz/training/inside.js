@@ -1,14 +1,27 @@
 // What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
 // `given` is what open_player.py made; without it, `closed` is why.
 // `picks` is called when a point was chosen; where it is true, nothing opens. `opened` hears whether a point is open.
-function Inside(given, closed, picks = () => false, opened = () => {}) {
-  const one = selector => document.querySelector(selector), panels = one(".panels");
-  const marks = [...document.querySelectorAll(".mark[data-n]")], units = [...document.querySelectorAll(".network .unit")];
-  let data = null, loaded = null, kind = -1, point = 0, unit = null, open = false, frame = 0, came = null;
+import {host, themeAround} from "../page.js";
+
+export function Inside(given, closed, picks = () => false, opened = (/** @type {boolean} */ _open) => {}) {
+  const one = selector => document.querySelector(selector),
+    panels = one(".panels");
+  const marks = [...document.querySelectorAll(".mark[data-n]")],
+    units = [...document.querySelectorAll(".network .unit")];
+  let data = null,
+    loaded = null,
+    kind = -1,
+    point = 0,
+    unit = null,
+    open = false,
+    frame = 0,
+    came = null;
 
   function read() {
     const found = given;
-    found.told.forEach((one, k) => { one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean); });
+    found.told.forEach((one, k) => {
+      one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean);
+    });
     const [unit, rows] = found.weights;
     let now = rows[0].map(() => 0);
     found.weights = unit ? rows.map(row => (now = row.map((x, k) => now[k] + x)).map(x => x * unit)) : rows;
@@ -20,14 +33,20 @@ function Inside(given, closed, picks = () => false, opened = () => {}) {
     const weights = data.weights.length > 1 ? data.weights[frame] : data.weights[0];
     return data.told[kind].leaves.map(source => {
       if (!source) return null;
-      const [at, many] = source, numbers = at < 0 ? data.points[point].slice(-1 - at) : weights.slice(at);
+      const [at, many] = source,
+        numbers = at < 0 ? data.points[point].slice(-1 - at) : weights.slice(at);
       return many === null ? numbers[0] : numbers.slice(0, many);
     });
   }
 
-  const told = () => ({...data.told[kind].story, leaves: leaves(), frame: host || innerWidth <= 760 ? {} : {height: Math.max(480, one("#inside").clientHeight - 62)}});
+  const told = () => ({
+    ...data.told[kind].story,
+    leaves: leaves(),
+    frame: host || innerWidth <= 760 ? {} : {height: Math.max(480, one("#inside").clientHeight - 62)},
+  });
   async function show(place) {
-    const player = one("#inside iframe"), before = kind;
+    const player = one("#inside iframe"),
+      before = kind;
     kind = data.kinds[point];
     if (loaded && before === kind) post({micrograd: "leaves", leaves: leaves()});
     else if (loaded) post({micrograd: "story", story: told()});
@@ -48,28 +67,47 @@ function Inside(given, closed, picks = () => false, opened = () => {}) {
   async function lines(what, n) {
     data ??= read();
     frame = n;
-    const weights = k => data.weights[Math.min(k, data.weights.length - 1)], flat = [];
-    if (what === "changes") weights(n).forEach((x, i) => { flat[i] = weights(n + 1)[i] - x; });
+    const weights = k => data.weights[Math.min(k, data.weights.length - 1)],
+      flat = [];
+    if (what === "changes")
+      weights(n).forEach((x, i) => {
+        flat[i] = weights(n + 1)[i] - x;
+      });
     else {
       await show();
-      const grads = await new Promise(done => { answer = done; post({micrograd: "leaves", leaves: leaves(), reply: true}); });
-      data.told[data.kinds[point]].leaves.forEach((source, k) => [grads[k]].flat().forEach((_, j) => { if (source?.[0] >= 0) flat[source[0] + j] = grads[k][j] ?? grads[k]; }));
+      const grads = await new Promise(done => {
+        answer = done;
+        post({micrograd: "leaves", leaves: leaves(), reply: true});
+      });
+      data.told[data.kinds[point]].leaves.forEach((source, k) =>
+        [grads[k]].flat().forEach((_, j) => {
+          if (source?.[0] >= 0) flat[source[0] + j] = grads[k][j] ?? grads[k];
+        }),
+      );
     }
     for (const mark of marks) mark.classList.toggle("chosen", what === "gradients" && +mark.dataset.n === point);
-    return data.lines.map(column => column.map(([first, many]) => Array.from({length: many}, (_, j) => flat[first + j] ?? 0)));
+    return data.lines.map(column =>
+      column.map(([first, many]) => Array.from({length: many}, (_, j) => flat[first + j] ?? 0)),
+    );
   }
   let answer = null;
-  addEventListener("message", event => { if (event.data?.micrograd === "grads") answer?.(event.data.grads.map(g => g.length === undefined ? g : [...g])); });
+  addEventListener("message", event => {
+    if (event.data?.micrograd === "grads") answer?.(event.data.grads.map(g => (g.length === undefined ? g : [...g])));
+  });
 
   function says() {
-    const what = unit?.dataset.name ?? `Point ${point + 1}`, opened = `${what}${unit ? `, at point ${point + 1}` : ""}`;
+    const what = unit?.dataset.name ?? `Point ${point + 1}`,
+      opened = `${what}${unit ? `, at point ${point + 1}` : ""}`;
     const fixed = data?.weights.length === 1 && one("#frame")?.max > 0;
-    one("#inside-of").textContent = closed ? `${what} does not open. ${closed}` : `${opened}${fixed ? ", with the weights of the last step" : ""}`;
+    one("#inside-of").textContent = closed
+      ? `${what} does not open. ${closed}`
+      : `${opened}${fixed ? ", with the weights of the last step" : ""}`;
     for (const at of units) at.classList.toggle("chosen", at === unit);
     for (const mark of marks) mark.classList.toggle("chosen", +mark.dataset.n === point);
   }
 
-  async function begin(neuron, from) {  // of a neuron, or null
+  // Of a neuron, or null
+  async function begin(neuron, from) {
     const wasNeuron = unit;
     came = from;
     unit = neuron;
@@ -95,18 +133,28 @@ function Inside(given, closed, picks = () => false, opened = () => {}) {
     came?.focus();
   }
 
-  units.forEach((unit, k) => {  // one tab stop for all of them
+  // One tab stop for all of them
+  units.forEach((unit, k) => {
     unit.setAttribute("tabindex", k ? -1 : 0);
-    unit.addEventListener("focus", () => { for (const other of units) other.setAttribute("tabindex", other === unit ? 0 : -1); });
+    unit.addEventListener("focus", () => {
+      for (const other of units) other.setAttribute("tabindex", other === unit ? 0 : -1);
+    });
     unit.addEventListener("keydown", event => {
       const to = units[k + ({ArrowDown: 1, ArrowUp: -1}[event.key] ?? NaN)];
-      if (to) { event.preventDefault(); to.focus(); }
+      if (to) {
+        event.preventDefault();
+        to.focus();
+      }
     });
   });
-  if (!given && !closed) return {turn() {}};
+  if (!given && !closed) return {turn(_n) {}};
   one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
-  for (const mark of marks) mark.addEventListener("click", () => { point = +mark.dataset.n; if (open || !picks()) begin(null, one("#point")); });
+  for (const mark of marks)
+    mark.addEventListener("click", () => {
+      point = +mark.dataset.n;
+      if (open || !picks()) begin(null, one("#point"));
+    });
   one("#point")?.addEventListener("focus", event => event.target.select());
   one("#point")?.addEventListener("change", event => {
     const n = Math.round(+event.target.value);
@@ -124,17 +172,32 @@ function Inside(given, closed, picks = () => false, opened = () => {}) {
     });
   }
   one("#inside-close").addEventListener("click", close);
-  addEventListener("keydown", event => { if (event.key === "Escape" && open) close(); });
-  return {lines, point: () => point + 1, turn(n) { frame = n; if (open && !closed) show(); }};
+  addEventListener("keydown", event => {
+    if (event.key === "Escape" && open) close();
+  });
+  return {
+    lines,
+    point: () => point + 1,
+    turn(n) {
+      frame = n;
+      if (open && !closed) show();
+    },
+  };
 }
 
 // In a notebook the page has the notebook's colours, and its frame the height of the page.
 if (host) {
-  const root = document.documentElement, main = document.querySelector("main");
-  const dress = () => { const found = themeAround(); if (found) root.dataset.theme = found; };
+  const root = document.documentElement,
+    main = document.querySelector("main");
+  const dress = () => {
+    const found = themeAround();
+    if (found) root.dataset.theme = found;
+  };
   root.classList.add("framed");
   dress();
-  addEventListener("pointerenter", dress);  // the notebook's theme may have changed
+  addEventListener("pointerenter", dress); // the notebook's theme may have changed
   addEventListener("focus", dress);
-  new ResizeObserver(() => { host.style.height = `${Math.ceil(main.getBoundingClientRect().height)}px`; }).observe(main);
+  new ResizeObserver(() => {
+    host.style.height = `${Math.ceil(main.getBoundingClientRect().height)}px`;
+  }).observe(main);
 }

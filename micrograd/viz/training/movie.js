@@ -1,4 +1,9 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
+import {Inside} from "./inside.js";
+import {html, put} from "../html.js";
+import {host} from "../page.js";
+import {thickness, written} from "../numbers.js";
+
 const film = JSON.parse(document.getElementById("film").textContent);
 const last = film.frames.length - 1;
 const root = document.documentElement;
@@ -6,14 +11,22 @@ const one = selector => document.querySelector(selector);
 const all = selector => document.querySelectorAll(selector);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const speeds = [1, 2, 4, 0.5];
-const shades = one(".shades image"), rows = shades?.getAttribute("height") / film.frames.length;
-let now = 0, playing = false, speed = 0, due = 0;
+const shades = one(".shades image");
+const rows = shades?.getAttribute("height") / film.frames.length;
+let now = 0;
+let playing = false;
+let speed = 0;
+let due = 0;
 
 // ---------------------------------------------------------------------------------------------- one frame
 function show(n) {
   now = Math.min(Math.max(n, 0), last);
   const frame = film.frames[now];
-  if (shades) shades.parentElement.setAttribute("viewBox", `0.5 ${now * rows + 0.5} ${shades.getAttribute("width") - 1} ${rows - 1}`);
+  if (shades)
+    shades.parentElement.setAttribute(
+      "viewBox",
+      `0.5 ${now * rows + 0.5} ${shades.getAttribute("width") - 1} ${rows - 1}`,
+    );
   all(".boundary > .line").forEach((line, i) => line.setAttribute("d", frame.lines[i]));
   const [x, y] = frame.at;
   one(".so-far").setAttribute("width", 10 * x);
@@ -22,15 +35,17 @@ function show(n) {
   one(".dot").setAttribute("cy", `${y}%`);
   showBars(frame);
   if (one(".network")) drawLines();
-  all(".network use").forEach(answer => answer.setAttribute("y", -12 * now));  // THUMB in neurons.py
-  all(".network .dead").forEach((text, i) => { text.textContent = frame.dead[i]; });
+  all(".network use").forEach(answer => answer.setAttribute("y", -12 * now)); // THUMB in neurons.py
+  all(".network .dead").forEach((text, i) => {
+    text.textContent = frame.dead[i];
+  });
   for (const name of ["right", "loss", "step", "says"]) if (one("#" + name)) one("#" + name).textContent = frame[name];
   const track = one("#frame");
   track.max = last;
   track.value = now;
   track.setAttribute("aria-valuetext", frame.says);
   inside.turn(now);
-  if (host) host.dataset.frame = now;  // notebooks may reload the page when it scrolls back into view
+  if (host) host.dataset.frame = String(now); // notebooks may reload the page when it scrolls back into view
 }
 
 // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
@@ -38,8 +53,9 @@ function showBars(frame) {
   const [reach, tallest, counts] = film.kinds[one("#kind")?.value] ?? [];
   all(".layer").forEach((layer, i) => {
     const parts = bars(counts[now][i]);
-    const texts = { ".least": `\u2212${reach}`, ".most": reach, ".note": frame.notes[i] };
-    layer.querySelector(".bars").setAttribute("viewBox", `0 ${-tallest[i]} 28 ${tallest[i]}`);  // BINS in panels.py
+    const texts = {".least": `\u2212${reach}`, ".most": reach, ".note": frame.notes[i]};
+    // BINS in panels.py
+    layer.querySelector(".bars").setAttribute("viewBox", `0 ${-tallest[i]} 28 ${tallest[i]}`);
     layer.querySelectorAll(".bars path").forEach((path, half) => path.setAttribute("d", parts[half]));
     for (const place in texts) layer.querySelector(place).textContent = texts[place];
   });
@@ -47,34 +63,59 @@ function showBars(frame) {
 
 // The bars below and above zero, one unit per bin and per count. Keep in sync with `bars` in panels.py.
 function bars(counts) {
-  const each = counts.map((n, i) => n ? `M${i + 0.1} 0v-${n}h.8v${n}z` : "");
+  const each = counts.map((n, i) => (n ? `M${i + 0.1} 0v-${n}h.8v${n}z` : ""));
   return [each.slice(0, counts.length / 2).join(""), each.slice(counts.length / 2).join("")];
 }
 
 // The lines of the network: a letter is a weight in ninths of the largest. Keep in sync with `lines` in network_svg.py.
 function weights(letters) {
   const alike = {};
-  [...letters].forEach((letter, i) => { alike[letter] = (alike[letter] ?? "") + film.ends[i]; });
-  return Object.entries(film.looks).filter(([letter]) => alike[letter]).map(([letter, [look, wide]]) =>
-    `<path class="w ${look}" style="--wide:${wide}" d="${alike[letter]}"/>`).join("");
+  [...letters].forEach((letter, i) => {
+    alike[letter] = (alike[letter] ?? "") + film.ends[i];
+  });
+  return Object.entries(film.looks)
+    .filter(([letter]) => alike[letter])
+    .map(([letter, [look, wide]]) => html`<path class="w ${look}" style="--wide:${wide}" d="${alike[letter]}" />`);
 }
 
 // The lines as the gradients of one point's loss, or as what the step changes; the width is absolute, as in the player.
 async function drawLines(flows = false) {
-  const what = one("#lines")?.value ?? "weights", frame = now, flow = one("#flow");
+  const what = one("#lines")?.value ?? "weights",
+    frame = now,
+    flow = one("#flow");
   if (flow) flow.hidden = what === "weights";
-  if (what === "weights") { one(".network .lines").innerHTML = weights(film.frames[now].net); return; }
+  if (what === "weights") {
+    put(one(".network .lines"), weights(film.frames[now].net));
+    return;
+  }
   const columns = await inside.lines(what, frame);
   if (frame !== now || what !== one("#lines").value) return;
   const all = columns.flatMap((column, c) => column.flatMap((neuron, k) => neuron.map((g, j) => ({g, c, k, j}))));
-  one(".network .lines").innerHTML = all.map(({g, c}, i) =>
-    `<path class="w ${g > 0 ? "above" : g < 0 ? "below" : "zero"}" pathLength="1" style="stroke-width:${g ? thickness(g).toFixed(1) : 0.4}px;--late:${columns.length - 1 - c}" d="${film.ends[i]}"/>`).join("");
+  put(
+    one(".network .lines"),
+    all.map(
+      ({g, c}, i) =>
+        html`<path
+          class="w ${g > 0 ? "above" : g < 0 ? "below" : "zero"}"
+          pathLength="1"
+          style="stroke-width:${g ? thickness(g).toFixed(1) : 0.4}px;--late:${columns.length - 1 - c}"
+          d="${film.ends[i]}"
+        />`,
+    ),
+  );
   one(".network .lines").classList.toggle("flows", flows && what === "gradients");
-  const {g, c, k, j} = all.reduce((most, line) => Math.abs(line.g) > Math.abs(most.g) ? line : most);
+  const {g, c, k, j} = all.reduce((most, line) => (Math.abs(line.g) > Math.abs(most.g) ? line : most));
   const line = `of input ${j + 1} of neuron ${k + 1} in layer ${c + 1}`;
-  one("#largest").textContent = what === "changes" ? (g ? `This step changes most the weight ${line}: by ${written(g)}.` : "Nothing changes after the last frame.")
-    : g ? `Point ${inside.point()}: the largest dloss/dw is ${written(g)}, ${line}.` : `Point ${inside.point()}: every dloss/dw is 0.`;
+  one("#largest").textContent =
+    what === "changes"
+      ? g
+        ? `This step changes most the weight ${line}: by ${written(g)}.`
+        : "Nothing changes after the last frame."
+      : g
+        ? `Point ${inside.point()}: the largest dloss/dw is ${written(g)}, ${line}.`
+        : `Point ${inside.point()}: every dloss/dw is 0.`;
 }
+
 one("#lines")?.addEventListener("change", () => drawLines(true));
 
 // ---------------------------------------------------------------------------------------------- selecting a frame
@@ -83,7 +124,8 @@ function play(on) {
   if (playing && now === last) show(0);
   root.classList.toggle("playing", playing);
   one("#play").setAttribute("aria-label", playing ? "Pause" : "Play");
-  one("#says").setAttribute("aria-live", playing ? "off" : "polite");  // ten sentences a second are useless to listen to
+  // Ten sentences a second are useless to listen to
+  one("#says").setAttribute("aria-live", playing ? "off" : "polite");
   due = 0;
   if (playing) requestAnimationFrame(tick);
 }
@@ -99,7 +141,7 @@ function tick(time) {
   requestAnimationFrame(tick);
 }
 
-const pause = () => (calm.matches ? 600 : 100) / speeds[speed];  // milliseconds per frame
+const pause = () => (calm.matches ? 600 : 100) / speeds[speed]; // milliseconds per frame
 
 function setSpeed(n) {
   speed = n % speeds.length;
@@ -113,14 +155,18 @@ function seek(n) {
 }
 
 const keys = {
-  ArrowLeft: () => seek(now - 1), ArrowRight: () => seek(now + 1),
-  Home: () => seek(0), End: () => seek(last), " ": () => play(!playing),
+  ArrowLeft: () => seek(now - 1),
+  ArrowRight: () => seek(now + 1),
+  Home: () => seek(0),
+  End: () => seek(last),
+  " ": () => play(!playing),
 };
 
 addEventListener("keydown", event => {
   const key = keys[event.key];
   if (event.target.closest("select, input[type=number]")) return;
-  const pressed = event.key === " " && event.target.closest("button, .unit");  // the space bar already presses it
+  // The space bar already presses it
+  const pressed = event.key === " " && event.target.closest("button, .unit");
   if (!key || pressed || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   key();
@@ -141,22 +187,32 @@ function asked() {
 
 // Neurons are as large as the place of the network allows.
 const sizes = new ResizeObserver(seen => {
-  for (const {target, contentRect: {width, height}} of seen) {
-    const [across, down] = target.dataset.full.split(" ");
-    target.style.setProperty("--unit", Math.min(1.4, width / across, height / down));
+  for (const {
+    target,
+    contentRect: {width, height},
+  } of seen) {
+    const [across, down] = target.dataset.full.split(" ").map(Number);
+    target.style.setProperty("--unit", String(Math.min(1.4, width / across, height / down)));
   }
 });
 all(".network").forEach(svg => sizes.observe(svg));
 
-const inside = Inside(film.inside, film.closed, () => {  // with the gradients on the lines, a point stays in the picture
-  const picks = one("#lines") && one("#lines").value !== "weights";
-  if (picks) drawLines(true);
-  return picks;
-}, open => {  // while the player of a point is open, the network shows its gradients
-  const lines = one("#lines");
-  if (!lines || lines.value !== (open ? "weights" : "gradients")) return drawLines(open);
-  lines.value = open ? "gradients" : "weights";
-  drawLines(open);
-});
+// With the gradients on the lines, a point stays in the picture
+const inside = Inside(
+  film.inside,
+  film.closed,
+  () => {
+    const picks = one("#lines") && one("#lines").value !== "weights";
+    if (picks) drawLines(true);
+    return picks;
+  },
+  open => {
+    // while the player of a point is open, the network shows its gradients
+    const lines = one("#lines");
+    if (!lines || lines.value !== (open ? "weights" : "gradients")) return drawLines(open);
+    lines.value = open ? "gradients" : "weights";
+    drawLines(open);
+  },
+);
 setSpeed(0);
-show(asked() ?? Number(host?.dataset.frame ?? last));  // what was learnt; Play begins again
+show(asked() ?? Number(host?.dataset.frame ?? last)); // what was learnt; Play begins again

@@ -51,7 +51,7 @@ def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str)
         title,
         data,
         style=uncommented(palette() + asset("training/panels.css") + asset("training/movie.css")),
-        script=script("training/inside.js", f"training/{name}.js", sheet="training/inside.css"),
+        script=script(f"training/{name}.js", "training/inside.css"),
         inside=asset("training/inside.html") if {"inside", "closed"} & data.keys() else "",
         **markup,
     )

@@ -1,2 +1,4 @@
+import {Inside} from "./inside.js";
+
 const {inside, closed} = JSON.parse(document.getElementById("network").textContent);
 Inside(inside, closed);
