@@ -65,7 +65,8 @@ NETWORK = """<!doctype html><meta name="viewport" content="width=device-width"><
 <section><div id="network"></div></section><script type="module">{code}
 const wires = [Array.from({{length: 8}}, (_, i) => [2 * i, 2 * i + 1]), [Array.from({{length: 8}}, (_, i) => 16 + i)]];
 const plane = {{inputs: 2, surface: {{layers: [Array(8).fill(0), [0]]}}}};
-new Network(document.getElementById("network"), () => {{}}).begin({{wires}}, plane);
+const biases = [Array.from({{length: 8}}, (_, i) => 24 + i), [32]];
+new Network(document.getElementById("network"), () => {{}}).begin({{wires, biases}}, plane);
 </script>"""
 
 
