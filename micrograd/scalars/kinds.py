@@ -12,7 +12,13 @@ from typing import Any
 from ..engine.modes import Mode, Variable, before_look, before_read, listener, modes_on, reading, value_of
 from ..engine.value import Node
 
-_OF_ANY_CLASS = {*vars(type("", (), {"__slots__": (), "__annotations__": {}})), "__dict__", "__weakref__"}
+
+class _Annotated:
+    a: int
+
+
+# What Python puts into a class; some of these only where they are asked for
+_OF_ANY_CLASS = {*vars(_Annotated), "__annotations__", "__annotations_cache__", "__slots__"}
 
 
 def is_node(x: Any) -> bool:

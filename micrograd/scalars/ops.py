@@ -201,5 +201,12 @@ def _clip(low: float | None, high: float | None) -> Row:
         return g
 
     of_number = _floats.clip
-    forward = lambda a: of_number(a, low, high) if a.__class__ is float else lib(a).clip(a, low, high)  # noqa: E731
+
+    def forward(a: Any) -> Any:
+        if a.__class__ is float:
+            return of_number(a, low, high)
+        if low is None and high is None:  # which NumPy before 2.1 refuses
+            return lib(a).minimum(a, a)
+        return lib(a).clip(a, low, high)
+
     return Row("clip", forward, rule, settings={"low": low, "high": high})
