@@ -123,7 +123,7 @@ class Built:
             seen = set(trace.leaves)
             for p in self.trained:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
-                    trace.stand_in(p)
+                    trace.seen(p)
             self.by_identity = trace.by_identity
             self.plain = self.plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))
@@ -255,9 +255,11 @@ class Built:
             changed = {key: x for key, x in state.items() if x is not before[key]}
             self.remembered = {key: rule._remembers[key] for key in changed}
             pairs = [(symbol, p.data), *((before[key], x) for key, x in changed.items())]
-            if self.vector and not all(wanted):
+            if self.vector and not all(wanted):  # what is frozen stays
                 pairs = [(old, np.where(np.array(wanted), new, old)) for old, new in pairs]
-            updates += pairs if self.vector or wanted[i] else [(old, old) for old, _ in pairs]  # what is frozen stays
+            elif not wanted[i]:
+                pairs = [(old, old) for old, _ in pairs]
+            updates += pairs
             kind = "as_is" if self.resident else "value" if symbol.shape is None else "tensor"
             reads.append(Read(name, "update", (1 + 2 * i, *["data"] * self.resident), kind))
             for key in changed:

@@ -107,7 +107,7 @@ class Arguments:
     def result(self, x: Any) -> Any:
         """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
         of_all = None if isinstance(x, bool) or not self.batch else number(x)
-        return self.trace.stand_in(x) if of_all is None else traced_value(of_all)
+        return self.trace.seen(x) if of_all is None else traced_value(of_all)
 
     def for_each(self, x: Any) -> Any:
         """A result of a function of one sample, expanded to one number for each sample under `batch`."""

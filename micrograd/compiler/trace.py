@@ -129,7 +129,7 @@ class Trace(Interceptor):
             if (x := ref()) is not None:
                 x.requires_grad = before
 
-    def stand_in(self, x: Any) -> Any:
+    def seen(self, x: Any) -> Any:
         """The traced node in place of an outside one; anything else is returned unchanged."""
         known = self.leaves.get(id(x))
         if known is not None and known.ref() is x:
@@ -167,7 +167,7 @@ class Trace(Interceptor):
         nodes, values, wanted, kind = [], [], False, TracedValue
         for x in operands:
             if x.__class__ is not TracedValue:
-                x = self.stand_in(x)
+                x = self.seen(x)
                 if isinstance(x, TracedValue) and len(x.__class__.__mro__) > len(kind.__mro__):
                     kind = x.__class__
             if isinstance(x, TracedValue):
@@ -178,7 +178,7 @@ class Trace(Interceptor):
                 nodes.append(NOTHING)
                 values.append(y)
             else:
-                return self._of_arrays(row, [*map(self.stand_in, operands)])
+                return self._of_arrays(row, [*map(self.seen, operands)])
         data = self.graph.on_numbers(row, tuple(values))
         if not wanted or row.to_a is None:  # a constant, or a comparison
             return traced_value(data, None, kind)

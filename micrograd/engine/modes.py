@@ -110,8 +110,8 @@ class Interceptor:
 
     traces = False  # True if the ops compute symbols, which have no numbers
 
-    def stand_in(self, x: Any) -> Any:
-        """The node that a function uses in place of x."""
+    def seen(self, x: Any) -> Any:
+        """The node that a function sees in place of x."""
         return x
 
     def verify(self, x: Any, rule: Callable[[Any], object]) -> None:

@@ -155,9 +155,10 @@ class Optimizer(Settings):
         listener().step(self)  # see `nn.strict_mode`
         for p in self.params:
             g = p.grad
-            # No backward pass reached a Tensor whose gradient is None, or a frozen Value whose gradient is the int 0
-            if g.__class__ is float or not (g is None or _is_frozen(p)):
-                self._update(p, g if g.__class__ is float else plain(g), self.state[p])
+            if g.__class__ is float:
+                self._update(p, g, self.state[p])
+            elif not (g is None or _is_frozen(p)):  # else no pass has reached this Tensor, or this Value is frozen
+                self._update(p, plain(g), self.state[p])
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
         """Update `p.data`, given the gradient g, of p's shape, and the state of p, a dict. To be overridden."""

@@ -13,6 +13,7 @@ grad_fn    the graph through PyTorch's interface
 passes     the order of a graph; a pass to given inputs
 roots      backward and grad, from several roots, to given inputs, checked
 value      what else a Value can do, attached to it
+sums       the weighted sum of a neuron, in one loop
 """
 
 from . import anomaly as anomaly

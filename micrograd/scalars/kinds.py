@@ -44,7 +44,7 @@ def is_tracing() -> bool:
 
 def traced(x: Any) -> Any:
     """The symbol for a node from outside of the traced function, while `compile` traces; otherwise x itself."""
-    return listener().stand_in(x) if modes_on else x
+    return listener().seen(x) if modes_on else x
 
 
 def verify(x: Any, rule: Callable[[Any], object]) -> None:

@@ -59,7 +59,7 @@ SAID: dict[str, Callable[[], object]] = {
     "look": lambda: Tensor([1.0]).shape,
     "freeze": lambda: setattr(Value(1.0), "requires_grad", False),
     "backward": lambda: (Value(1.0) * 2).backward(),
-    "stand_in": lambda: grad((x := Value(1.0)) * 2, x),
+    "seen": lambda: grad((x := Value(1.0)) * 2, x),
     "verify": lambda: functional.cross_entropy(Tensor([[1.0, 2.0]]), np.array([1])),
     "asked": lambda: grad((x := Value(1.0)) * 2, x),
     "own_op": lambda: Double.apply(Value(1.0)),

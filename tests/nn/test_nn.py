@@ -450,3 +450,11 @@ def test_a_neuron_records_the_nodes_of_the_plain_sum(seed):
     plain = sum((w * y for w, y in zip(neuron.w, x, strict=True)), neuron.b)
     assert walked(quick) == walked(plain)
     assert gradients(quick) == gradients(plain)
+
+
+@pytest.mark.parametrize("name", ["__mul__", "__add__"])
+def test_neuron_uses_an_operator_that_was_put_in_place_of_values(name, monkeypatch):
+    own, calls = getattr(Value, name), []
+    monkeypatch.setattr(Value, name, lambda self, other: calls.append(other) or own(self, other))
+    Neuron(3)([1.0, 2.0, 3.0])
+    assert len(calls) == 3
