@@ -86,7 +86,7 @@ class Interceptor:
         while outside is not None and outside.instead is self:
             outside = outside.outer
         try:
-            how.set(OpState(now.records, None if outside is None else outside.instead, now))
+            how.set(OpState(now.records, None if outside is None else outside.instead, outside))
             return row(*operands)
         finally:
             how.set(now)

@@ -1,12 +1,13 @@
 """A mode of one's own is told what is about to happen; without one, nothing is in the way."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from micrograd import Function, Tensor, Value, functional, grad, nn, optim
+from micrograd import Function, Tensor, Value, detect_anomaly, functional, grad, lazy, nn, optim, strict
 from micrograd.engine.modes import Intercepting, Interceptor, listener
 
 MESSAGES = [
@@ -83,3 +84,13 @@ def test_interceptor_is_told_what_is_about_to_happen(name: str):
         SAID[name]()
     assert name in mode.value.heard
     assert listener() is not mode.value
+
+
+@pytest.mark.parametrize("modes", [*product([strict, detect_anomaly, lazy, hearing], repeat=3)])
+def test_modes_inside_each_other_run_each_op_once(modes: Any):
+    w = Value(2.0)
+    with modes[0](), modes[1](), modes[2]():
+        y = w * 3.0 + 1.0
+    assert y.data == 7.0
+    y.backward()
+    assert w.grad == 3.0
