@@ -1,4 +1,4 @@
-"""A Ctrl-C at any line of the package."""
+"""A Ctrl-C, or a turn of another thread, at any line of the package."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import count
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 from micrograd.engine.walk import lock
 
-__all__ = ["ctrl_c", "interrupted_at", "interrupted_everywhere"]
+__all__ = ["ctrl_c", "interrupted_at", "interrupted_everywhere", "met_at"]
 
 
 class Signal(int):
@@ -45,20 +46,12 @@ def ctrl_c() -> Iterator[None]:
 
 def interrupted_at(step: int, run: Callable[[], None]) -> bool:
     """Run with a Ctrl-C at the given line (counted from 0) of the engine; was there such a line?"""
-    left = step
 
-    def trace(frame, event, _):
-        nonlocal left
-        ours = frame.f_globals.get("__name__", "").startswith("micrograd.")
-        if not (ours or frame.f_code.co_filename == "<micrograd.compile>"):
-            return None
-        if event == "line":
-            left -= 1
-            if left == -1:
-                sys.settrace(None)
-                SIGINT.sent
-        return trace
+    def interrupt() -> None:
+        sys.settrace(None)
+        SIGINT.sent
 
+    trace = at_line(step, interrupt)
     before = sys.gettrace()
     sys.settrace(trace)
     try:
@@ -71,6 +64,48 @@ def interrupted_at(step: int, run: Callable[[], None]) -> bool:
         sys.settrace(before)
         assert_nobody_holds_the_lock()
     return False
+
+
+def met_at(step: int, run: Callable[[], object], other: Callable[[], object]) -> bool:
+    """Run, while at the given line (counted from 0) of the engine another thread has its turn; was there such a line?
+
+    The other runs until its end, or until it waits for this one.
+    """
+    turns: list[Future[object]] = []
+    with ThreadPoolExecutor(1) as pool:
+
+        def meet() -> None:
+            sys.settrace(None)
+            turns.append(pool.submit(other))
+            wait(turns, 0.005)
+
+        before = sys.gettrace()
+        sys.settrace(at_line(step, meet))
+        try:
+            run()
+        finally:
+            sys.settrace(before)
+    for turn in turns:
+        turn.result()
+    return bool(turns)
+
+
+def at_line(step: int, act: Callable[[], None]) -> Callable[..., Any]:
+    """A tracer for `sys.settrace` that acts at the given line (counted from 0) of the engine."""
+    left = step
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        nonlocal left
+        ours = frame.f_globals.get("__name__", "").startswith("micrograd.")
+        if not (ours or frame.f_code.co_filename == "<micrograd.compile>"):
+            return None
+        if event == "line":
+            left -= 1
+            if left == -1:
+                act()
+        return trace
+
+    return trace
 
 
 def interrupted_everywhere(fresh: Callable[[], tuple[Any, ...]], lines: int = 20) -> Iterator[tuple[Any, ...]]:

@@ -3,8 +3,9 @@
 A program of many Values works on one array of them all, and one that JAX runs works on arrays of a device. To copy
 every number to its node after each step, and back before the next, would take longer than the step. So the numbers stay
 in a `Store`, and the nodes become `Away`: reading or writing one makes the store bring its numbers home first. Then it
-is an ordinary node, until the next step fetches it. The dicts in `optimizer.state` do the same. A program that updates
-nothing fetches the numbers that it reads when some calls have found the same ones (`Numbers`).
+is an ordinary node, until the next step fetches it. A state of the optimizer refers to the store in place of its dict
+(`optimizers.State`). A program that updates nothing fetches the numbers that it reads when some calls have found the
+same ones (`Numbers`).
 
 Other threads see a node before such a change or after it, because of the interpreter lock. On a free-threaded
 interpreter, which has none, all numbers stay in their nodes (`may_be_used`).
@@ -12,7 +13,6 @@ interpreter, which has none, all numbers stay in their nodes (`may_be_used`).
 >>> nodes = [Value(1.0), Value(2.0)]
 >>> store = Store(nodes)
 >>> store.fetch({}, {}, nodes)  # there are no states
-False
 >>> store.held["data"] *= 10.0
 >>> type(nodes[0]).__name__, nodes[0].data, nodes[1].data, type(nodes[0]).__name__
 ('AwayValue', 10.0, 20.0, 'Value')
@@ -30,7 +30,7 @@ from ..engine.locks import holding
 from ..engine.rows import LEAF
 from ..engine.value import Node, Value
 from ..engine.walk import lock
-from ..optim.optimizers import State, States
+from ..optim.optimizers import State, states_of
 from ..tensor.optional import ArrayNode, np
 from .lowered import at_once
 
@@ -56,15 +56,16 @@ class Store:
     def __init__(self, nodes: Sequence[Any], apart: bool = False):
         # weak, since they refer to the store; so are the states
         self.nodes: list[weakref.ref[Any]] = list(map(weakref.ref, nodes))
-        self.states: list[Any] = []
+        self.states: list[weakref.ref[State]] = []
+        self.version: object = None  # the optimizer's, of when they were taken
         self.held: dict[str, Any] = {}
         self.counts: set[str] = set()
         self.apart: bool = apart
         self.of_values: Any = nodes[0]._is_number
         self.shared: Any = None  # an array that views see too
 
-    def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> bool:
-        """Take the numbers, and what is remembered of these parameters, unless it has them: True if it took the latter.
+    def fetch(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
+        """Take the numbers, and what is remembered of these parameters, unless the store has them.
 
         Args:
             names: what is remembered, as in `Optimizer._remembers`.
@@ -73,12 +74,13 @@ class Store:
         """
         if "data" not in self.held:
             self._take([ref() for ref in self.nodes])
-        first = dict.__getitem__(state, params[0]) if names and self.states else None
+        first = state[params[0]] if names and self.states else None
         if not names or (self.states and self.states[0]() is first and names.keys() <= self.held.keys()):
-            return False
+            return
         self.bring_states()
+        version = getattr(state, "version", None)  # of before, so that a change in between is seen
         self._take_states(names, state, params)
-        return True
+        self.version = version
 
     def _take(self, nodes: list[Any]) -> None:
         first = [node._data for node in nodes]  # which brings home what another store has
@@ -93,33 +95,24 @@ class Store:
         at_once(*_become(AwayValue if self.of_values else AwayNode, nodes), *moves)  # a thread that reads one now waits
 
     def _take_states(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
-        state.update({p: State(state[p]) for p in params if not isinstance(state[p], State)})
-        states = [state[p] for p in params]
+        states = states_of(state, params)
+        contents = [x.data for x in states]  # which brings home what another store has
         like, found = self.held["data"], {}
         self.counts = {name for name in names if not names[name]}
         for name in names:
             if name in self.counts and not self.apart:
-                found[name] = float(states[0].get(name, 0))
+                found[name] = float(contents[0].get(name, 0))
             elif self.of_values:
-                found[name] = np.array([state.get(name, 0.0) for state in states], float)
+                found[name] = np.array([x.get(name, 0.0) for x in contents], float)
             else:
-                known = states[0].get(name, 0)  # one number is no array in NumPy: the result of an eager step
+                known = contents[0].get(name, 0)  # one number is no array in NumPy: the result of an eager step
                 found[name] = known if isinstance(known, np.ndarray) else np.full(like.shape, known, like.dtype)
-        moves: list[Any] = [pair for x in states for pair in ((setattr, x, "store", self), (dict.clear, x))]
-        moves.append((setattr, self, "states", list(map(weakref.ref, states))))
-        at_once((self.held.update, found), *_become(AwayState, states), *moves)
+        moves = [(setattr, x, "kept", self) for x in states]
+        at_once((self.held.update, found), *moves, (setattr, self, "states", list(map(weakref.ref, states))))
 
-    def has(self, state: dict[Any, Any], states: list[Any]) -> bool:
-        """True if an optimizer still has these states. It is asked again only after somebody looked at them."""
-        if state.__class__ is AwayStates and state.store is self:  # type: ignore[attr-defined]
-            return True
-        if isinstance(state, States):  # before they are compared, lest another thread should change them in between
-            state.store = self
-            object.__setattr__(state, "__class__", AwayStates)
-        if [*dict.values(state)] == states:
-            return True
-        home(state)
-        return False
+    def has_states(self, state: dict[Any, Any]) -> bool:
+        """True if it has what is in an optimizer's state, and nobody has looked at one, or put in another, since."""
+        return bool(self.states) and self.version is not None and getattr(state, "version", None) is self.version
 
     def bring_data(self) -> None:
         """Give the nodes their numbers back."""
@@ -144,16 +137,18 @@ class Store:
     def bring_states(self) -> None:
         """Give the states their content back, or none if no step was made."""
         columns = {name: self._column(name) for name in self.held if name != "data"}
-        home: list[Any] = []
         moves: list[Any] = []
         for i, ref in enumerate(self.states):
             if (state := ref()) is not None:
                 content = {name: column[i] for name, column in columns.items()}
-                moves += [(dict.update, state, content)] * all(content[name] for name in self.counts)
-                moves.append((delattr, state, "store"))
-                home.append(state)
+                stepped = all(content[name] for name in self.counts)
+                moves.append((setattr, state, "kept", content if stepped else {}))
         moves.append((setattr, self, "states", []))
-        at_once(*moves, *_become(State, home), *((self.held.pop, name) for name in columns))
+        at_once(*moves, *((self.held.pop, name) for name in columns))
+
+    def give_back(self) -> None:
+        """Give the states their content back, asked by one of them."""
+        holding(lock, self.bring_states)
 
     def _column(self, name: str) -> list[Any]:
         """What each state has by this name."""
@@ -224,12 +219,7 @@ def home(x: Any) -> Any:
 
 
 def _bring_home(x: Any) -> None:
-    if isinstance(x, AwayState):
-        x.store.bring_states()
-    elif isinstance(x, AwayStates):
-        object.__setattr__(x, "__class__", States)
-        del x.store
-    elif isinstance(x, Away):
+    if isinstance(x, Away):
         try:
             store = _slot.__get__(x)
         except AttributeError:  # an op is making it, and read the class of an operand that a step just took away
@@ -278,21 +268,3 @@ class AwayNode(Away, ArrayNode):
     """The node of an array that is in a store."""
 
     __slots__ = ()
-
-
-class AwayState(State):
-    """The state of a parameter, in a store."""
-
-    __slots__ = ()
-
-
-class AwayStates(States):
-    """The states of all parameters, which are in a store, and of which nobody has looked at one since."""
-
-    __slots__ = ()
-
-
-_OF_DICTS = {*dir(dict)} - {*dir(object), "fromkeys", "__class_getitem__"} | {"__eq__", "__ne__", "__repr__"}
-for _name in _OF_DICTS | {"__reduce_ex__"}:
-    setattr(AwayState, _name, _at_home(_name))
-    setattr(AwayStates, _name, _at_home(_name))

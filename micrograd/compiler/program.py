@@ -37,6 +37,7 @@ from ..engine.modes import before_change, interceptor, modes_on, on_change
 from ..engine.rows import LEAF
 from ..engine.value import Value, fill_slots
 from ..engine.walk import lock
+from ..optim.optimizers import states_of
 from ..scalars.anomaly import is_anomaly_enabled
 from ..scalars.hooks import hooked
 from ..scalars.kinds import node_of
@@ -195,7 +196,7 @@ class TrainingProgram(OnDevice):
         self.fixed: ItemsView[str, Any] = fixed.items()
         self.wanted: list[Any] = [p.requires_grad for p in self.trained]
         self.store: Store | None = Store(self.trained, built.apart) if built.vector else None
-        self.states: list[Any] = []  # those that the store has, or that the program wrote to
+        self.states: list[dict[str, Any]] = []  # the content of those that the program wrote to
         self.as_left: Callable[[], bool] = bool  # are these the states, with the arrays that they had?
         self.own: dict[tuple[int, str], Any] = {}  # arrays in states that the program may write to, since it made them
         self.tensors: list[Any] = self.trained if isinstance(self.trained[0], Tensor) else []
@@ -209,8 +210,8 @@ class TrainingProgram(OnDevice):
             return False
         at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
-        if store and self.built.remembered and not (store.states and store.has(self.update.state, self.states)):
-            holding(lock, store.bring_states)  # other states: what is not identical was compared, and so brought home
+        if store and self.built.remembered and not store.has_states(self.update.state):
+            store.give_back()
             if counts_differ(self.update, self.trained) > self.built.apart:
                 return False
         return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
@@ -242,8 +243,7 @@ class TrainingProgram(OnDevice):
         groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
         names, state = self.built.remembered, self.update.state
         for store, params in groups:
-            if store.fetch(names, state, params):
-                self.states = list(state.values())
+            store.fetch(names, state, params)
         return [(store.held, store.held) for store, _ in groups]
 
     def _states(self) -> list[Any]:
@@ -252,20 +252,22 @@ class TrainingProgram(OnDevice):
             return [None] * len(self.trained)
         if self.as_left():
             return self.states
-        states = self.states = [self.update.state[p] for p in self.trained]
-        for i, known in enumerate(states):
+        version = getattr(self.update.state, "version", None)  # of before, so that a change in between is seen
+        holders = states_of(self.update.state, self.trained)
+        states = self.states = [x.data for x in holders]
+        for i, content in enumerate(states):
             for name, like in names.items():
                 if not (self.tensors and like):
-                    known.setdefault(name, 0.0 if like else 0)
-                elif known.get(name) is not self.own.get((i, name), self):
-                    known[name] = self.own[i, name] = np.full_like(self.tensors[i]._node._data, known.get(name, 0))
-        known = {f"s{i}": state for i, state in enumerate(states)} | {
-            f"a{i}_{name}": x for (i, name), x in self.own.items()
-        }
-        known |= {"update": self.update, "every": [*self.update.state.values()], "same": same_objects}
-        asked = [f"s{i}[{name!r}] is a{i}_{name}" for i, name in self.own]
+                    content.setdefault(name, 0.0 if like else 0)
+                elif content.get(name) is not self.own.get((i, name), self):
+                    content[name] = self.own[i, name] = np.full_like(self.tensors[i]._node._data, content.get(name, 0))
+        known: dict[str, Any] = {"update": self.update, "version": version}
+        known |= {f"h{i}": x for i, x in enumerate(holders)} | {f"s{i}": x for i, x in enumerate(states)}
+        known |= {f"a{i}_{name}": x for (i, name), x in self.own.items()}
+        asked = ["update.state.version is version", *(f"h{i}.kept is s{i}" for i in range(len(states)))]
+        asked += [f"s{i}[{name!r}] is a{i}_{name}" for i, name in self.own]
         asked += [f"{name!r} in s{i}" for i in range(len(states)) for name in names if (i, name) not in self.own]
-        self.as_left = compile_guard(" and ".join(["same([*update.state.values()], every)", *asked]), known)
+        self.as_left = compile_guard(" and ".join(asked), known)
         return states
 
 

@@ -8,11 +8,13 @@ traces the same lines, so they must not look at a number.
 from __future__ import annotations
 
 import math
+from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from functools import partial
 from operator import is_
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 from ..common.undo import all_or_nothing
 from ..common.words import checked
@@ -24,22 +26,69 @@ from .checks import Settings, no_count, not_negative, parameters_of, parts_of, u
 Total = Callable[[Any], Any] | None
 
 
-class State(dict[Any, Any]):
-    """What an optimizer remembers of one parameter; compiled training steps may store what is in it elsewhere until it
-    is read.
+class State(UserDict[str, Any]):
+    """What an optimizer remembers of one parameter. A compiled training step stores it elsewhere until it is read."""
+
+    def __init__(self, content: Mapping[str, Any] = MappingProxyType({})):
+        self.kept: Any = dict(content)  # a dict; or the store that has its content, and gives this a dict when asked
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The content as a plain dict."""
+        while (kept := self.kept).__class__ is not dict:  # another thread's step may take it again
+            kept.give_back()
+        return kept
+
+    @data.setter
+    def data(self, content: dict[str, Any]) -> None:  # type: ignore[override]
+        self.kept = content
+
+    def __copy__(self) -> Self:
+        return type(self)(self.data)
+
+    copy = __copy__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return State, (self.data,)
+
+
+class States(dict[Any, Any]):
+    """The states of all parameters. One that somebody took out begins again, empty.
+
+    `version` is another object after each change of which states they are. So nobody needs to compare them all.
     """
 
-    __slots__ = ("__weakref__", "store")
-
-
-class States(State):
-    """The states of all parameters. One that somebody took out begins again, empty."""
-
-    __slots__ = ()
+    def __init__(self, states: Mapping[Any, Any]):
+        super().__init__(states)
+        self.version: object = object()
 
     def __missing__(self, p: Any) -> State:
         self[p] = state = State()
         return state
+
+
+def _noted(change: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of dict that changes which states there are."""
+
+    def noted(self: States, *args: Any, **named: Any) -> Any:
+        try:
+            return change(self, *args, **named)
+        finally:  # afterwards, since a step of another thread that comes between sees what was before
+            self.version = object()
+
+    return noted
+
+
+for _change in ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"):
+    setattr(States, _change, _noted(getattr(dict, _change)))
+
+
+def states_of(state: dict[Any, Any], params: Iterable[Any]) -> list[State]:
+    """The states of these parameters. A dict that somebody assigned becomes one."""
+    for p in params:
+        if not isinstance(state[p], State):
+            state[p] = State(state[p])
+    return [state[p] for p in params]
 
 
 def _is_frozen(p: Any) -> bool:
@@ -90,7 +139,7 @@ class Optimizer(Settings):
         self._total, self._reduced = reduce, False
         self._used: list[Any] = []  # the gradients that the last step used, which are sums if there is a `reduce=`
         self.params: list[Any] = parameters_of(params, type(self).__name__)
-        self.state: dict[Any, dict[str, Any]] = States({p: State() for p in self.params})
+        self.state: dict[Any, State | dict[str, Any]] = States({p: State() for p in self.params})
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
 
@@ -155,10 +204,14 @@ class Optimizer(Settings):
         listener().step(self)  # see `nn.strict_mode`
         for p in self.params:
             g = p.grad
-            if g.__class__ is float:
-                self._update(p, g, self.state[p])
-            elif not (g is None or _is_frozen(p)):  # else no pass has reached this Tensor, or this Value is frozen
-                self._update(p, plain(g), self.state[p])
+            if g.__class__ is not float:
+                if g is None or _is_frozen(p):  # no pass has reached this Tensor, or this Value is frozen
+                    continue
+                g = plain(g)
+            state: Any = self.state[p]
+            if state.__class__ is State:  # else a dict that somebody assigned; the next line is `.data` without a call
+                state = kept if (kept := state.kept).__class__ is dict else state.data
+            self._update(p, g, state)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
         """Update `p.data`, given the gradient g, of p's shape, and the state of p, a dict. To be overridden."""
@@ -198,7 +251,7 @@ class Optimizer(Settings):
         pairs = zip(self.params, remembered, strict=True)
         if problems := [f"parameter {i} {bad}" for i, (p, x) in enumerate(pairs) for bad in self._misfits(p, x)]:
             raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        trial.state = States(zip(self.params, map(State, deepcopy(list(remembered))), strict=True))
+        trial.state = States(dict(zip(self.params, map(State, deepcopy(list(remembered))), strict=True)))
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, found: Any) -> list[str]:

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 from compile_helpers import IN_C, IN_JAX, JAX, C, eager_step
 from interrupts import ctrl_c as ctrl_c
-from interrupts import interrupted_at
+from interrupts import interrupted_at, met_at
 
 import micrograd
 from micrograd import Tensor, Value, detect_anomaly, gradient, no_grad
-from micrograd.compiler.offload import Away, AwayState, AwayValue
+from micrograd.compiler.offload import Away, AwayValue, Store
 from micrograd.engine.value import fill_slots
 from micrograd.nn import MLP, Linear, Module, Sequential, Tanh
 from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, Optimizer
@@ -339,7 +339,7 @@ def test_numbers_stay_away_between_steps_and_come_home_when_looked_at(kind: str)
     pair.run(1)
     params, states = pair.compiled.parameters(), list(pair.optimizers[0].state.values())
     assert all(isinstance(getattr(p, "_node", p), Away) and p.requires_grad for p in params)  # which needs no number
-    assert all(isinstance(state, AwayState) for state in states)
+    assert all(isinstance(state.kept, Store) for state in states)
     found = [params[0].data is not None, isinstance(getattr(params[0], "_node", params[0]), Away), states[0]["steps"]]
     pair.run(1)
     assert [*found, states[0]["steps"]] == [True, False, 1, 2]  # also of one who holds the dict
@@ -544,6 +544,29 @@ def test_reader_between_any_two_moves_of_a_step_waits_for_the_whole(kind: str, m
         pair.step(X, Y)
     assert all(reader.result() in (shape, names) for reader in readers)
     assert bool(readers) == (kind in ("levels", "jax"))
+
+
+@each_kind
+@pytest.mark.parametrize("steps", [True, False], ids=["a step", "a look"])
+def test_step_and_look_that_meet_at_any_line_are_whole(kind: str, steps: bool):
+    pair, few = Pair(kind), (X[:2], Y[:2])
+    model, optimizer = pair.compiled, pair.optimizers[0]
+    look = lambda: numbers(model, optimizer)  # noqa: E731
+    step = lambda: pair.step(*few)  # noqa: E731
+    for line in count():
+        before = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
+        step()
+        step()  # which finds what the first has left
+        met = met_at(line, *((step, look) if steps else (look, step)))
+        found = numbers(model, optimizer)
+        model.load_state_dict(before[0])
+        optimizer.load_state_dict(before[1])
+        for _ in range(2 + (met or steps)):
+            step()
+        assert equal(found, numbers(model, optimizer)), line
+        if not met:
+            break
+    assert line > 5
 
 
 @pytest.mark.long
