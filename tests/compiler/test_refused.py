@@ -377,6 +377,7 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
     "a new attribute": (lambda a, x: setattr(a, "new", x * 2), "the attribute 'new' of Holder"),
     "a slot": (lambda a, x: setattr(a, "slot", x * 2), "the attribute 'slot' of Holder"),
     "a class": (lambda a, x: setattr(Holder, "of_class", x * 2), "the attribute 'of_class' of Holder"),
+    "a new attribute of a class": (lambda a, x: setattr(Holder, "fresh", x * 2), "the attribute 'fresh' of Holder"),
     "a global": (in_a_global, "the global 'LEFT'"),
     "a dict": (lambda a, x: a.states.update(h=x * 2), "a dict"),
     "a list": (lambda a, x: a.log.append(x * 2), "a list"),
@@ -388,7 +389,7 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
 
 def contents(a: Holder) -> tuple[Any, ...]:
     parts = a.log, a.seen, a.states.items()
-    return LEFT, Holder.of_class, hasattr(a, "slot"), dict(vars(a)), *map(list, parts)
+    return LEFT, Holder.of_class, hasattr(Holder, "fresh"), hasattr(a, "slot"), dict(vars(a)), *map(list, parts)
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["a whole trace", "a trace that is refused"])
