@@ -203,7 +203,7 @@ class _Call:
         """One result of `forward` as a new constant."""
         if isinstance(result, self.kind) and is_tracing():
             with hidden(None):
-                return result.detach()
+                return traced(result).detach()
         data = node_of(result)._data if isinstance(result, self.kind) else result
         if self.kind is Tensor and not (is_node(data) or data is None or isinstance(data, (tuple, list))):
             return traced(Tensor(data))

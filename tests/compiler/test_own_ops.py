@@ -166,6 +166,25 @@ def test_function_that_returns_its_argument_may_be_called_in_a_backward():
     assert micrograd.compile(bend)(3.0).data == bend(3.0) == 1.0
 
 
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_node_from_outside_that_forward_returns_or_saves_is_read_in_each_call(kind: Any):
+    w = kind(3.0)
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(w)
+        return w
+
+    op = make(lambda ctx, g: g * ctx.saved_tensors[0], forward)
+    f = micrograd.compile(lambda x: op.apply(x) * x)
+    for k in (3.0, 5.0):
+        w.data = k
+        for call in (f, lambda x: op.apply(x) * x):
+            x = kind(2.0, requires_grad=True)
+            out = call(x)
+            out.backward()
+            assert (float(out.data), float(x.grad), w.grad or 0) == (2 * k, k + 2 * k, 0)
+
+
 def test_node_from_outside_is_read_in_each_call():
     w = Value(2.0)
     f = micrograd.compile(lambda x: Product.apply(x, w))
