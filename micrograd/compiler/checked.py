@@ -175,24 +175,23 @@ def stepped(update: Any, loss: Any) -> Any:
 
 def difference(f: Any, args: tuple[Any, ...], found: Any, wanted: Any) -> str:
     """The first difference between two results, or between their gradients, as text; "" if there is none."""
-    ours = dict(placed(found, "result"))
-    theirs = [dict(placed(tree, "result")) for tree in (wanted if f.settings["batch"] else [wanted])]
+    of_samples = f.settings["batch"]
+    ours, theirs = _by_place(found), [*map(_by_place, wanted if of_samples else [wanted])]
     if any([*tree] != [*ours] for tree in theirs):
         return f"{found!r:.60}, and the function itself {wanted!r:.60}"
-    parts = {name: [tree[name] for tree in theirs] for name in ours if theirs}  # a result, or one for each sample
-    return first_unlike(f, _results(ours, parts, f.settings["batch"], names_in(f, args)))
+    each = [(name, x, [tree[name] for tree in theirs]) for name, x in ours.items() if theirs]
+    return first_unlike(f, _results(each, of_samples, names_in(f, args)))
 
 
-def _results(ours: dict[str, Any], theirs: dict[str, list[Any]], batch: bool, names: dict[Any, str]) -> Iterator[Pairs]:
-    """The results; then, for each of them, its gradients."""
-    spoken = {name: name if "[" in name else "the result" for name in theirs}
-    pairs = [(spoken[name], plain(ours[name]), [*map(plain, parts)]) for name, parts in theirs.items()]
-    yield [(name, a, np.array(b) if batch and isinstance(a, np.ndarray) else b[0]) for name, a, b in pairs]
-    roots = [node_of(x) for parts in ([*ours.values()], *theirs.values()) for x in parts if is_node(x)]
-    inputs = [n for n in topological([root for root in roots if root._row is not None]) if n._row is LEAF]
-    for name, parts in theirs.items():
-        a, b = _gradients([ours[name]], inputs), _gradients(parts, inputs)
-        to = f"the gradient of {spoken[name]} with respect to"
+def _results(each: list[tuple[str, Any, list[Any]]], of_samples: bool, names: dict[Any, str]) -> Iterator[Pairs]:
+    """The results; then, for each of them, its gradients. The function itself may have given one for each sample."""
+    pairs = [(name, plain(x), [*map(plain, parts)]) for name, x, parts in each]
+    yield [(name, a, np.array(b) if of_samples and isinstance(a, np.ndarray) else b[0]) for name, a, b in pairs]
+    roots = [node_of(x) for _, found, parts in each for x in (found, *parts) if is_node(x) and x.requires_grad]
+    inputs = [node for node in topological(roots) if node._row is LEAF]
+    for name, x, parts in each:
+        a, b = _gradients([x], inputs), _gradients(parts, inputs)
+        to = f"the gradient of {name} with respect to"
         yield [(f"{to} {_name(node, names)}", a.get(node, 0.0), b.get(node, 0.0)) for node in inputs]
 
 
@@ -215,6 +214,10 @@ def _after_the_step(f: Any, args: tuple[Any, ...], trial: Any) -> Pairs:
         pairs.append((name, plain(p), plain(q)))
         pairs += [(f"{key!r} of {name}", update.state[p].get(key), x) for key, x in trial.state[q].items()]
     return pairs
+
+
+def _by_place(tree: Any) -> dict[str, Any]:
+    return {place if "[" in place else "the result": x for place, x in placed(tree, "result")}
 
 
 def placed(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
