@@ -771,3 +771,14 @@ def test_pass_from_elsewhere_is_not_compared():
     total.backward()
     assert "not compared" in shown(loss).remark
     assert "gradients agree" in shown(total).remark
+
+
+def test_pass_from_elsewhere_lends_no_gradient():
+    """A part of PyTorch's own, whose graph is freed, knows what it sent for one gradient alone, however small."""
+    x = torch.randn(50, 100, requires_grad=True)
+    with viz.torch(x=x):
+        loss = torch.erfinv(x.tanh() / 2).mean()
+    (loss / 4).backward()
+    graph = shown(loss)
+    assert "not compared" in graph.remark
+    assert "backward through the graph a second time" in graph.back.missing

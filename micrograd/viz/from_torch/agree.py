@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 import torch  # type: ignore[reportMissingImports]
 
-from ..drawing.data import op_of
 from .counterparts import array
 
 OURS_ALONE, DIFFERS = "torch only", " \u2260 PyTorch"  # marks of nodes
-_latest = [-1]  # PyTorch's number of the last pass that called a hook
+_latest: list[Any] = [-1, 0.0]  # PyTorch's number of the last pass that called a hook, and its largest number so far
 
 
-def saw(node: Any, g: torch.Tensor) -> None:
+def saw(node: Any, g: Any) -> None:
     """Note PyTorch's gradient of a node, in which pass that was, and whether the pass began at this node."""
     task = torch._C._current_graph_task_id()
-    node._pass, node._began = task, task != _latest[0]
-    _latest[0] = task
+    node._began = task != _latest[0]
+    if node._began:
+        _latest[:] = task, 0.0
     node.grad = array(g)
+    _latest[1] = max(_latest[1], abs(node.grad).max(initial=0.0))
+    node._pass, node._largest = _latest
 
 
 def apart(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> float:
@@ -48,7 +50,7 @@ def remark(played: Any) -> str:
         return f"{said} PyTorch can make no backward pass from here any more, so its gradients are not compared."
     nodes = [node for node in nodes if getattr(node, "_pass", -1) == root._pass]
     enough = max(node._enough for node in nodes)
-    least = enough * max(abs(node.grad).max(initial=0.0) for node in nodes)
+    least = enough * max(node._largest for node in nodes)
     off = {node: apart(grads[node], node.grad, least) for node in reversed(nodes) if node in grads}
     for node in nodes:
         node._mark = node._mark.removesuffix(DIFFERS)
@@ -56,9 +58,8 @@ def remark(played: Any) -> str:
     if first is None:
         return f"{said} All {len(off)} gradients agree with PyTorch\u2019s, to {max(off.values()):.0e} of the largest."
     first._mark += DIFFERS
-    name = first.label or played.names.get(id(first), op_of(first))
-    differs = f"the first gradient that differs from PyTorch\u2019s is that of {name}, by {off[first]:.0e}"
-    return f"{said} On the way back, {differs}."
+    name = first.label or played.names.get(id(first), first._op)
+    return f"{said} Going back, the first gradient that differs from PyTorch’s is that of {name}, by {off[first]:.0e}."
 
 
 def _has_begun(root: Any, nodes: list[Any]) -> bool:

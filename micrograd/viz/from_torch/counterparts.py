@@ -79,7 +79,7 @@ def _normalised(a: Any, axes: Any, eps: float, weight: Any, bias: Any, mean: Any
 
 
 def _batch_norm(
-    a: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, training: Any = 0, eps: float = 1e-5, **_: Any
+    a: Any, mean: Any, var: Any, training: bool, eps: float, weight: Any = None, bias: Any = None, **_: Any
 ) -> Any:
     known = () if training else (mean, var)
     a = a.swapaxes(1, -1)
@@ -108,11 +108,11 @@ NAMED: dict[str, Any] = {
     "silu": lambda a, inplace=False: a * a.sigmoid(),
     "gelu": lambda a, approximate="none": a.gelu() if approximate == "tanh" else None,  # ours is near the exact one
     "rsqrt": lambda a: a**-0.5,
-    "layer_norm": lambda a, shape, weight=None, bias=None, eps=1e-5: _normalised(
+    "layer_norm": lambda a, shape, eps, weight=None, bias=None: _normalised(
         a, [*range(-len(shape), 0)], eps, weight, bias
     ),
     "batch_norm": _batch_norm,
-    "embedding": lambda places, weight, norm_type=2, scale_grad_by_freq=False, sparse=False: (
+    "embedding": lambda places, weight, norm_type, scale_grad_by_freq, sparse: (
         None if scale_grad_by_freq else weight[places]
     ),
     "scaled_dot_product_attention": _attention,

@@ -59,7 +59,7 @@ class Recording(TorchFunctionMode):
         self._paths = {module: path for model in models[::-1] for path, module in model.named_modules()}
         self._parts: dict[Any, Part] = {}
         self._made_by: tuple[Any, ...] = ()  # the modules being called, outermost first, and the inputs of the last
-        self._enough: float = 0.0  # how far apart results may be: half of the digits of the coarsest floats so far
+        self._enough = 0.0  # how far apart results may be: half of the digits of the coarsest floats so far
         self._undo = ExitStack()
 
     def __enter__(self) -> Recording:
@@ -79,7 +79,7 @@ class Recording(TorchFunctionMode):
 
         def __call__(module: Any, *args: Any, **named: Any) -> Any:
             outside = self._made_by
-            kind: type[Part] = type(type(module).__name__, (Part,), {})
+            kind = type(type(module).__name__, (Part,), {})
             part = self._parts.setdefault(module, kind(module, self._paths.get(module, "")))
             inputs = [self._node(t) for t in _tensors((args, named)) if _is_plain(t)]
             self._made_by = (*outside[:-1], part, inputs)

@@ -66,7 +66,7 @@ class Region(Many):
     def rule(self, g: Any, *_: Any) -> list[np.ndarray]:
         """What is sent to each node at the border for the gradient g."""
         given = torch.from_numpy(g.copy())  # raises if g is no array: only PyTorch knows this rule
-        if self.sent and apart(g, self.node.grad, 1.0) <= self.node._enough:
+        if self.sent and apart(g, self.node.grad, self.node._enough * self.node._largest) <= self.node._enough:
             return self.sent
         return self.sending(given)
 
@@ -74,10 +74,10 @@ class Region(Many):
     def sending(self, g: Any) -> list[np.ndarray]:
         """The same by PyTorch's autograd nodes."""
         sums = _Sums()
-        sums[self.top] = sums[self.top].copy_(g)
+        sums[self.top].copy_(g)
         for fn in reversed(self.inside):
             for edge, part in _parts(fn, [sums[fn, place] for place in range(len(fn._input_metadata))]):
-                sums[edge] = sums[edge] + part.to_dense().sum_to_size(sums[edge].shape)  # as PyTorch undoes a broadcast
+                sums[edge] += part.to_dense().sum_to_size(sums[edge].shape)  # as PyTorch undoes a broadcast
         return [array(sums[edge]) for edge in self.border]
 
 
@@ -87,7 +87,7 @@ class _Sums(dict[Edge, Any]):
     def __missing__(self, edge: Edge) -> Any:
         fn, place = edge
         kind = fn._input_metadata[place]
-        return torch.zeros(kind.shape, dtype=kind.dtype, device=kind.device)
+        return self.setdefault(edge, torch.zeros(kind.shape, dtype=kind.dtype, device=kind.device))
 
 
 def _parts(fn: Any, given: list[Any]) -> Any:
