@@ -83,39 +83,40 @@ def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any])
     A depth-first search that does not recurse: `path` leads from the root to the node, and `below` is the operand to
     enter next. Inside another pass, `sums_before` gets the `_sum` of each node.
     """
-    nested = len(running) > 1
-    rest: dict[Any, Iterator[Any]] = {}
+
+    def append_inside(node: Any) -> None:
+        sums_before.append(node._sum)
+        order.append(node)
+
+    append = append_inside if len(running) > 1 else order.append
+    rest: dict[Any, Iterator[Any]] = {}  # of a node with any number of operands, those not looked at yet
     for node in roots:
         path: list[Any] = [] if node._sum is mark else [node]
         while path:
             below = node._a
             if below._sum is mark or below._row is None:
-                below = node._b if below is not MANY else _next_below(node, mark, rest)
+                below = node._b if below is not MANY else _next_below(node, mark, rest, append)
                 if below._sum is mark or below._row is None:  # its operands are done, and so is the node
-                    if nested:
-                        sums_before.append(node._sum)
-                    order.append(node)
+                    append(node)
                     node._sum = mark
                     node = path.pop()
                     continue
             if below._row is LEAF:  # it has no operands, so it is done
-                if nested:
-                    sums_before.append(below._sum)
-                order.append(below)
+                append(below)
                 below._sum = mark
             else:
                 path.append(node)
                 node = below
 
 
-def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]]) -> Any:
-    """Of a node with any number of operands, the next one to visit; `MANY`, a constant, if none is left."""
-    operands = node._b
-    if len(operands) > 4:  # a few may be looked at again each time
-        operands = rest.setdefault(node, iter(operands))
-    for below in operands:
-        if below._sum is not mark and below._row is not None:
-            return below
+def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]], append: Callable[[Any], None]) -> Any:
+    """Of a node with any number of operands, the next one to enter; `MANY`, a constant, if none is left."""
+    for below in rest.setdefault(node, iter(node._b)):
+        if below._sum is not mark and (row := below._row) is not None:
+            if row is not LEAF:
+                return below
+            append(below)
+            below._sum = mark
     return MANY
 
 
