@@ -126,8 +126,7 @@ def binary(to_a: Any, to_b: Any) -> Callable[[Any], None]:
 
 def send(out: Any) -> None:
     """The step of every other node: of any number of operands, or where a rule raised on floats."""
-    g = out._sum
-    out._add_gradient(g)
+    out._gradient = g = out._sum
     for operand, part in out._row.send(out, g):
         operand._sum = operand._plus(operand._sum, part)
 

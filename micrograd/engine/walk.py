@@ -127,6 +127,8 @@ def propagate(order: Nodes, mark: object) -> None:
             try:
                 node._row.backward(node)
             except ArithmeticError:  # of Python's floats, such as 1 / 0
+                if node._row is LEAF:  # of a class that watches its gradients
+                    raise
                 send(node)
 
 
@@ -140,10 +142,13 @@ def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) 
             continue
         for watch in watching:
             g = watch(node, g)
-        if not receive:
-            node._add_gradient(g, taken)
-        elif receive(node, g):
-            continue
+        if receive:
+            if receive(node, g):
+                continue
+        elif node._row is LEAF or node._retains_grad:
+            node._gradient = node._plus(node._gradient, g, taken)
+        elif node._is_number:
+            node._gradient = g
         node._sum = 0.0  # an array need not live longer
         for operand, part in node._row.send(node, g, create_graph):
             if (total := operand._sum) is not None:
