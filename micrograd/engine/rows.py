@@ -158,8 +158,7 @@ class _Leaf(Row):
     Its truth value is False, so that `if node._row:` means "was this node made by an op?".
     """
 
-    def __bool__(self) -> bool:
-        return False
+    __bool__ = staticmethod(bool)  # which is False without an argument
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
         return ()
