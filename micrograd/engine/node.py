@@ -49,7 +49,7 @@ class Node:
         if self._row:
             raise RuntimeError(f"'{self._op}' made this node: only a leaf can be frozen; detach() gives a constant")
         before_freeze(self)
-        self._a = self._b = NOTHING
+        self._a, self._b = MANY, ()
         self._row = LEAF if wanted else None
 
     @property

@@ -105,6 +105,7 @@ class ArrayNode(Node):
     __slots__ = ("_handle", "_leaf", "_saved", "_store")
 
     kind: type[Any]  # Tensor; set by `tensor.py`
+    _operands = Node._b  # type: ignore[assignment]  # the slot itself, which is read without a call in Python
     _store: Storage | None
     _saved: Any  # Saved, or an empty tuple
     _leaf: Any  # of a constant that was a leaf: the leaf's node
@@ -122,7 +123,7 @@ class ArrayNode(Node):
 
     @property
     def _saves(self) -> bool:
-        return not self._row.rules or bool(self._needed)
+        return bool(self._saved or not self._row.rules or self._needed)
 
     @property
     def storage(self) -> Storage:
