@@ -460,18 +460,12 @@ def _relatives(tensor: Tensor) -> list[Tensor]:
     return [t for t in kin if t is not tensor and (row := _usable(t._node)._row) != LEAF and (row or not cut)]
 
 
-def changing_node(tensor: Tensor) -> ArrayNode:
-    """The node of a Tensor whose data are about to change, or could without notice."""
-    node = tensor._node
-    before_change(node)
-    return node
-
-
 def write(tensor: Tensor, row: Row, other: Any) -> Any:
     """Apply a row in place: the same Tensor with new values and, if it is recorded, a new node on top of the old."""
     if tensor._node.__class__ is Unusable and _is_awaited(tensor._node, row, other):
         tensor._node = tensor._node._was
-    node = changing_node(tensor)
+    node = tensor._node
+    before_change(node)
     b, y = operand(other)
     base = _usable(base_of(tensor)._node)
     if base._store is not node._store:
