@@ -20,7 +20,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from itertools import repeat
 from typing import Any
 
 from .locks import holding
@@ -53,12 +52,12 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
     try:
         running.append(mark)
         search(roots, mark, order, sums_before)
+        grads_before += [node._gradient for node in order]
         if leave_out:
             leave_out(order, mark)
         for root, seed in zip(roots, seeds, strict=False):
             if (total := root._sum) is not None:
                 root._sum = seed if total is mark else root._plus(total, seed)
-        grads_before += [node._gradient for node in order]
         if of_numbers and not (create_graph or receive or any(watchers)):
             propagate(order, mark)
         else:
@@ -67,14 +66,12 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
         return order
     except BaseException:
         for node, grad in zip(order, grads_before, strict=False):
-            node._gradient = grad
+            node._gradient, node._sum = grad, 0.0
         raise
     finally:
         del running[depth:]
-        # a number may stay in `_sum`: the next pass overwrites it. A node or an array would keep its memory
-        if running or create_graph or leave_out or not of_numbers:
-            for node, before in zip(order, sums_before or repeat(0.0), strict=False):
-                node._sum = before
+        for node, before in zip(order, sums_before, strict=False):
+            node._sum = before
 
 
 def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:
@@ -138,6 +135,7 @@ def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) 
     taken: set[int] = set()  # the ids of the arrays that are in a `.grad` by now: no other `.grad` may share one
     for node in reversed(order):
         g = node._sum
+        node._sum = 0.0  # an array need not live longer; a number may stay, since the next pass overwrites it
         if g is mark or g is None:  # nothing was sent to it, or it was left out
             continue
         for watch in watching:
@@ -149,7 +147,6 @@ def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) 
             node._gradient = node._plus(node._gradient, g, taken)
         elif node._is_number:
             node._gradient = g
-        node._sum = 0.0  # an array need not live longer
         for operand, part in node._row.send(node, g, create_graph):
             if (total := operand._sum) is not None:
                 operand._sum = part if total is mark else operand._plus(total, part)
