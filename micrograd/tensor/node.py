@@ -102,13 +102,13 @@ class ArrayNode(Node):
     use the shape only.
     """
 
-    __slots__ = ("_handle", "_leaf", "_saved", "_store")
+    __slots__ = ("_handle", "_saved", "_store")
 
     kind: type[Any]  # Tensor; set by `tensor.py`
     _operands = Node._b  # type: ignore[assignment]  # the slot itself, which is read without a call in Python
     _store: Storage | None
     _saved: Any  # Saved, or an empty tuple
-    _leaf: Any  # of a constant that was a leaf: the leaf's node
+    _leaf: Any = None  # of a constant that was a leaf: the leaf's node
 
     @property
     def tensor(self) -> Tensor:
@@ -281,7 +281,7 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
     """A node with an array, and without operands or a Tensor."""
     node = _new(ArrayNode)
     node._data, node._row, node._store = data, row, storage
-    node._gradient = node._x = node._y = node._leaf = None
+    node._gradient = node._x = node._y = None
     node._a, node._b, node._saved, node._sum = MANY, (), (), 0.0
     node._handle = _no_tensor
     return node
@@ -366,7 +366,11 @@ def record(row: Row, *operands: Any) -> Tensor:
     nodes: list[Any] = []
     values: list[Any] = []
     for x in operands:  # `zip` would take twice the time
-        node, value = operand(x)
+        if isinstance(x, ArrayNode.kind):  # as nearly all are, so their nodes are read here
+            node = x._node
+            value = node._data
+        else:
+            node, value = operand(x)
         nodes.append(node)
         values.append(value)
     try:
