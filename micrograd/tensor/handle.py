@@ -31,7 +31,7 @@ from ..engine.walk import lock
 from ..scalars import ops, roots
 from ..scalars.grad_fn import GradFn
 from ..scalars.hooks import RemovableHandle
-from ..scalars.kinds import is_tracing, read_data, traced, watched
+from ..scalars.kinds import read_data, traced, watched
 from ..scalars.rows import nothing
 from . import arrays
 from .arrays import plain_index, real_dtype
@@ -54,8 +54,8 @@ def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
     """The method of a comparison: elementwise, returning a plain boolean array."""
 
     def method(self: Handle, other: Any) -> Any:
-        if is_tracing():
-            return compare(traced(self), other)
+        if modes_on and (seen := traced(self)) is not self:  # `compile` traces
+            return compare(seen, other)
         return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
 
     return method
