@@ -19,12 +19,12 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ..engine.by_hand import Closure, backward_of, set_backward
-from ..engine.modes import before_change, interceptor, is_grad_enabled, modes_on, no_grad, tell_recorded
-from ..engine.node import MANY, NOTHING, Node, refuse_redefined
+from ..engine.modes import before_change, interceptor, is_grad_enabled, listener, modes_on, no_grad, tell_recorded
+from ..engine.node import MANY, NOTHING, Node, fill_slots, refuse_redefined
 from ..engine.rows import LEAF, LIBRARIES, Row
 from ..engine.value import Value
 from ..scalars import ops
-from ..scalars.kinds import is_differentiating, is_tracing, traced
+from ..scalars.kinds import is_differentiating, node_of, traced
 from ..scalars.rows import Each, Many, nothing
 from . import arrays
 from . import library as array_library
@@ -559,8 +559,8 @@ def fits(x: Any) -> bool:
 
 
 def may_meet(x: Any) -> TypeGuard[Value]:
-    """True for a Value that Tensors accept as an operand: one number, which under `compile(batch=True)` may be many."""
-    return isinstance(x, Value) and (is_differentiating() or (is_tracing() and not getattr(x._data, "shape", ())))
+    """True for a Value that Tensors accept as an operand."""
+    return isinstance(x, Value) and (is_differentiating() or listener().meets_arrays(x))
 
 
 def lifted(x: Any) -> Any:
@@ -568,9 +568,7 @@ def lifted(x: Any) -> Any:
     if not isinstance(x, Value):
         return np.asarray(x)
     x = traced(x)
-    node = new_node(np.broadcast_to(x._data, ()))
-    tensor = interceptor().tensor_of(node) if is_tracing() else handle(node)  # type: ignore[union-attr]
-    return _crossed(tensor, node, LIFT, x)
+    return _crossed(handle(new_node(np.broadcast_to(x._data, ()))), LIFT, x)
 
 
 def lowered(x: Any) -> Any:
@@ -580,14 +578,14 @@ def lowered(x: Any) -> Any:
     data = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
     if tensor is None:
         return data
-    value = interceptor().value_of(data) if is_tracing() else Value(data, requires_grad=False)  # type: ignore[union-attr]
-    return _crossed(value, value, LOWER, tensor._node)
+    return _crossed(fill_slots(_new(Value), data), LOWER, tensor._node)
 
 
-def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
-    """The result, with an operand of the other kind as its history."""
+def _crossed(result: Any, row: Row, operand: Any) -> Any:
+    """The result, as a function sees it, with an operand of the other kind as its history."""
+    result = listener().crossed(result)
     if operand._row is not None and is_grad_enabled():
-        node._record(row, (operand,), (operand._data,))
+        node_of(result)._record(row, (operand,), (operand._data,))
     return result
 
 
