@@ -151,8 +151,13 @@ class Trace(Interceptor):
         self.order.append(leaf)
         return made
 
-    tensor_of: Callable[..., Any] = staticmethod(traced_tensor)
-    value_of: Callable[..., TracedValue] = staticmethod(traced_value)
+    def meets_arrays(self, x: Any) -> bool:
+        """True if x is one number, which under `batch=True` may be many."""
+        return not getattr(x._data, "shape", ())
+
+    def crossed(self, x: Any) -> Any:
+        """The traced node in place of x, a new Tensor made from a Value or a new Value from a Tensor."""
+        return traced_tensor(x._node) if isinstance(x, Tensor) else traced_value(x._data)
 
     def like(self, name: str, x: Any) -> Any:
         """A constant of the same kind and shape as x, which is traced."""
