@@ -102,7 +102,7 @@ export function tell(now, state, card, paths, pending) {
     $("flow"),
     html`${["0.01", "1", "100"].map(size => html`<span><i style="height:${thickness(size)}px"></i>${size}</span>`)}
       <p>Gradient of ${rootName}: <b class="above">positive</b>, <b class="below">negative</b></p>
-      ${scene.wires.some(wire => wire.local !== undefined) ? html`<p>A line multiplies by its number, or by 1 if it has none.</p>` : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? html`<p>Two strands: numbers of both signs.</p>` : ""}${scene.looks ? html`<p>On a card: data, and <b>gradient</b> below.</p>` : ""}${scene.cards.some(card => card.dots.length) ? html`<p>● a use</p>` : ""}`,
+      ${scene.wires.some(wire => wire.local !== undefined) ? html`<p>A line multiplies by its number, or by 1 if it has none.</p>` : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? html`<p>Two strands: numbers of both signs.</p>` : ""}${scene.cards.some(card => card.tight) ? html`<p>On a card: data, and <b>gradient</b> below.</p>` : ""}${scene.cards.some(card => card.dots.length) ? html`<p>● a use</p>` : ""}`,
   );
   return shaken
     ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.`

@@ -143,8 +143,14 @@ export function apply() {
   const svg = $("graph");
   svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
   svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
-  // While some is out of view; the strip on a phone, while anything is
-  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < (view.strip ? 1 : 0.85));
+  drawMap(
+    w,
+    h,
+    scene.cards.some(
+      ({box: [x, y, wide, tall]}) =>
+        x < view.x - 1 || y < view.y - 1 || x + wide > view.x + w + 1 || y + tall > view.y + h + 1,
+    ),
+  );
 }
 
 // About a point of the window
@@ -193,6 +199,7 @@ function mapSize() {
   return [wide, Math.max(12, (wide * height) / width)];
 }
 
+// Needed while a card is cut
 function drawMap(w, h, needed) {
   const map = $("map"),
     [width, height] = whole();
