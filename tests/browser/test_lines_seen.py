@@ -8,6 +8,8 @@ from drawn_graphs import attention, classifier, expression, neuron, paths
 from micrograd.nn import MLP
 from micrograd.viz import player
 
+from .test_player import at_each_step
+
 
 def point():
     """The loss of one point of XOR, with 49 cards."""
@@ -112,6 +114,38 @@ def test_first_step_shows_where_the_graph_begins(page, size):
     page.press("Home")
     cut = page.run(CUT)[0]
     assert "layers.0.neurons.1.w[0]" not in cut
+
+
+HALF = """  // what of the panels' text is cut at their lower edge, or behind the buttons below
+    const panels = document.getElementById("panels"), range = document.createRange();
+    range.selectNodeContents(panels);
+    const {top} = panels.getBoundingClientRect();
+    const bars = ["bar"].map(id => document.getElementById(id).getBoundingClientRect().top).filter(y => y > top);
+    const low = Math.min(top + panels.clientTop + panels.clientHeight, ...bars);
+    return [...range.getClientRects()].filter(b => b.height < 30 && b.top < low - 1 && b.bottom > low + 1).length;
+"""
+
+
+@pytest.mark.parametrize("size", [*WINDOWS, (390, 844), (360, 640)], ids=lambda size: "x".join(map(str, size)))
+@pytest.mark.parametrize("name", ["expression", "neuron", "classifier"])
+def test_panels_end_below_a_whole_line_at_each_step(page, name, size):
+    page.open(player(GRAPHS[name](), names={}).html, *size, reduced_motion=True)
+    card = "document.querySelector('.card')"
+    page.run(f"{card}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    assert page.run(HALF) == 0
+    page.press("Escape", "Home")
+    assert not any(at_each_step(page, f"(() => {{ {HALF} }})()"))
+
+
+def test_phase_is_told_as_text(page):
+    page.open(player(neuron(), names={}).html, reduced_motion=True)
+    for key in ("End", "ArrowLeft", "Home", "ArrowRight"):
+        page.press(key)
+        look = page.run(
+            "const {backgroundColor, borderStyle, boxShadow} = getComputedStyle(document.getElementById('phase'));"
+            "return [backgroundColor, borderStyle, boxShadow]"
+        )
+        assert look == ["rgba(0, 0, 0, 0)", "none", "none"]
 
 
 @pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "x".join(map(str, size)))

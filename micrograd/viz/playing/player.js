@@ -10,6 +10,7 @@ import {
   drawSlope,
   engine,
   hasSlope,
+  held,
   leafOf,
   measure,
   moved,
@@ -30,6 +31,7 @@ import {laid, layOut} from "./wrap.js";
 import {
   apply,
   byKeys,
+  endWhole,
   fit,
   follow,
   keysOn,
@@ -433,6 +435,7 @@ export function show(moving = false) {
   fade(paths);
   if (current) spread(current.into);
   const said = tell(now, state, current, paths, pending);
+  if (!held?.moved) endWhole();
   if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
   $("scrub").value = step;
   $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);
