@@ -2,7 +2,6 @@
 
 import re
 from html.parser import HTMLParser
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -67,16 +66,12 @@ def test_html_lists_and_elements_are_put_in_as_they_are(shown, expression, insid
     assert shown(expression)[0] == inside
 
 
-def test_scripts_of_pages_set_html_in_one_place_alone():
-    viz = files("micrograd.viz")
-    found = [
-        f"{path.name}: {place}"
-        for folder in (viz, viz / "playing", viz / "training")
-        for path in folder.iterdir()
-        if path.name.endswith(".js")
-        for place in SETS_HTML.findall(path.read_text(encoding="utf-8"))
-    ]
-    assert found == ["html.js: outerHTML", "html.js: innerHTML"]
+SCRIPTS = sorted([*ROOT.glob("micrograd/viz/**/*.js"), *ROOT.glob("site/live/*.js")])
+
+
+def test_scripts_of_pages_set_html_in_one_place_alone_but_for_what_a_cell_of_a_notebook_displays():
+    found = [f"{path.name}: {place}" for path in SCRIPTS for place in SETS_HTML.findall(path.read_text("utf-8"))]
+    assert found == ["html.js: outerHTML", "html.js: innerHTML", "cells.js: insertAdjacentHTML"]
 
 
 class Balance(HTMLParser):
@@ -117,7 +112,7 @@ def templates(source):
 def test_each_template_closes_what_it_opens():
     """A template is put together by its own parts: a tag that another one closes would end where a formatter likes."""
     unequal, count = [], 0
-    for file in sorted([*ROOT.glob("micrograd/viz/**/*.js"), *ROOT.glob("site/live/*.js")]):
+    for file in SCRIPTS:
         for text in templates(file.read_text(encoding="utf-8")):
             balance = Balance()
             balance.feed(text)
