@@ -168,8 +168,7 @@ def test_layer_whose_weight_is_used_elsewhere_too_has_no_table(page):
     assert page.count(".tabler") == 0
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+@pytest.mark.parametrize(("width", "height", "dark"), [(1280, 720, True), (390, 844, False)], ids=["screen", "phone"])
 @pytest.mark.parametrize(
     "made", [values, linear, lambda _: (network(), "Layer #2", None)], ids=["Values", "Linear", "16"]
 )

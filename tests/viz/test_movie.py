@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from demo_helpers import take_away
 from drawn_graphs import embedded
+from late import datasets
 from PIL import Image
-from sklearn.datasets import make_moons
 
 from micrograd import Tensor, Value, compile, nn, viz
 from micrograd.functional import hinge
@@ -152,7 +152,7 @@ def test_points_are_drawn_in_part_where_they_are_very_many_and_all_are_judged():
 @pytest.mark.long
 def test_sixty_one_frames_of_the_moons_take_less_than_300_kb():
     """A short training on few points, for time; the size is that of pictures, lines, and the player."""
-    points, labels = make_moons(100, noise=0.1, random_state=1)
+    points, labels = datasets().make_moons(100, noise=0.1, random_state=1)
     signs = 2 * labels - 1
     model = MLP(2, [16, 16, 1], rng=random.Random(0))  # of six seeds the second largest page
     film = viz.movie(model, points, signs)
