@@ -26,7 +26,7 @@ class State:
     def __init__(self, value: Any, outer: Any):
         self.value: Any = value
         self.outer: Any = outer
-        modes_on.add(ref(self, modes_on.discard))
+        modes_on.add(ref(self, modes_on.discard))  # the entry goes when the state does
 
 
 class OpState(State):
