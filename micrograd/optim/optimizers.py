@@ -40,8 +40,9 @@ class State(UserDict[str, Any]):
         return kept
 
     @data.setter
-    def data(self, content: dict[str, Any]) -> None:  # type: ignore[override]
-        self.kept = content
+    def data(self, content: Mapping[str, Any]) -> None:  # type: ignore[override]
+        _ = self.data  # else a store would give back what it has
+        self.kept = dict(content)
 
     def __copy__(self) -> Self:
         return type(self)(self.data)

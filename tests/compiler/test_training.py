@@ -212,6 +212,7 @@ CHANGES: dict[str, Event] = {
     "a state": lambda pair, i, _, optimizer: [x.update(mean=x["mean"] * 0.5) for x in optimizer.state.values()],
     "another state": lambda pair, i, _, optimizer: set_states(optimizer, lambda x: {**x, "mean": x["mean"] * 2.0}),
     "a state with another count": lambda pair, i, _, optimizer: set_count(optimizer, 2),
+    "a state's dict": lambda pair, i, _, optimizer: [setattr(x, "data", {}) for x in optimizer.state.values()],
     "another dict of states": lambda pair, i, _, optimizer: into_one_dict(optimizer),
     "no state": lambda pair, i, _, optimizer: [x.clear() for x in optimizer.state.values()],
     "a setting": lambda pair, i, _, optimizer: setattr(optimizer, "weight_decay", 0.5),
