@@ -156,6 +156,14 @@ def listener() -> Interceptor:
     return (interceptor() or _ORDINARY) if modes_on else _ORDINARY
 
 
+def tell(message: str, *about: Any) -> None:
+    """Tell the interceptors of all modes, each once, the innermost first, up to a trace, which has no numbers."""
+    for mode in dict.fromkeys(interceptors()) if modes_on else ():
+        getattr(mode, message)(*about)
+        if mode.traces:
+            return
+
+
 # ---- the doors: call one of these before you read or change what a node holds
 
 

@@ -23,7 +23,7 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from ..engine.modes import listener
+from ..engine.modes import tell
 from ..engine.value import Value
 from ..scalars.kinds import is_tracing, traced, verify
 
@@ -433,7 +433,7 @@ def _of_tensors() -> Any:
 
 def _watched(loss: Any, name: str, scores: Any) -> Any:
     """The loss; `nn.strict_mode` looks at its scores."""
-    listener().scores(name, scores)
+    tell("scores", name, scores)
     return loss
 
 

@@ -237,6 +237,13 @@ def test_curve_and_dot_stand_on_their_panel_whatever_the_losses(losses):
         assert "inf" not in numbers
 
 
+@pytest.mark.parametrize("weight", [1e300, -1e300])
+def test_weights_beyond_a_float32_are_filmed(weight):
+    model = MLP(2, [2, 1])
+    model.layers[0].neurons[0].w[0].data = weight
+    assert filmed([1.0], model=model).page().html  # warnings are errors
+
+
 def test_model_that_says_nan_or_infinity_is_filmed(tmp_path):
     with np.errstate(all="ignore"):
         film = filmed(model=lambda p: np.log(p[:, 0] - 1) / 0.0)
