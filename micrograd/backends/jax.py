@@ -164,15 +164,24 @@ def _promoted(symbol: Symbol, args: tuple[Any, ...]) -> tuple[Any, ...]:
     ufunc = getattr(np, symbol.op, None)
     if isinstance(ufunc, np.ufunc) and ufunc.signature is None:
         wanted = ufunc.resolve_dtypes((*wanted, *[None] * ufunc.nout))[: ufunc.nin]
-        return tuple(jnp().asarray(x, kind) for x, kind in zip(args, wanted, strict=True))
+        return tuple(_converted(x, kind) for x, kind in zip(args, wanted, strict=True))
     if symbol.op in INTO_RESULT:
         return tuple(
-            x.astype(symbol.dtype) if isinstance(kind, np.dtype) else x for x, kind in zip(args, wanted, strict=True)
+            _converted(x, symbol.dtype) if isinstance(kind, np.dtype) else x
+            for x, kind in zip(args, wanted, strict=True)
         )
     return args
 
 
 INTO_RESULT = {".sum", ".mean", ".cumsum", "matmul", "dot", "matmul_like", "einsum_of", "clip"}
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    """x in this dtype. A mask is made numbers by a selection, since XLA takes its product with nan for 0 otherwise."""
+    x = jnp().asarray(x)
+    if x.dtype == bool and dtype != bool:
+        return jnp().where(x, jnp().ones((), dtype), jnp().zeros((), dtype))
+    return x.astype(dtype)
 
 
 def _kind(x: Any) -> Any:
@@ -261,6 +270,7 @@ def _in_windows(shape: tuple[int, ...], *how: Any) -> tuple[Any, ...]:
 
 
 PURE: dict[str, Callable[..., Any]] = {
+    ".astype": _converted,
     ".item": lambda a: a.reshape(()),
     "floor_divide": lambda a, b: _of_zero(jnp().floor_divide, a, b),
     "remainder": lambda a, b: _of_zero(jnp().remainder, a, b),

@@ -383,3 +383,21 @@ def test_choice_among_constants_has_the_dtype_that_numpy_gives_it(a: Any, b: Any
 def test_mask_meets_a_bool(op: Callable, backend: str):
     x = Tensor([1.0, -1.0])
     same([compile(lambda x: op(x > 0, True), backend=backend)(x).data], [op(x.data > 0, True)])
+
+
+MASKED: dict[str, Callable[[Any], Any]] = {
+    "mask * x": lambda x: (x > 0) * x,
+    "x * mask": lambda x: x * (x > 0),
+    "numbers of the mask": lambda x: (x > 0).astype(float) * x,
+    "a sum": lambda x: ((x > 0) * x).sum(),
+    "a product of matrices": lambda x: (x > 0) @ x,
+    "a part of an integer": lambda x: (x > 0) * 2 * x,
+}
+
+
+@pytest.mark.parametrize("f", MASKED.values(), ids=MASKED)
+@pytest.mark.parametrize("backend", ["numpy", C, JAX])
+def test_mask_times_a_number_that_is_none_is_none(f: Callable, backend: str):
+    """XLA made a selection of it, so nan and infinity became 0 where the mask is False."""
+    x = Tensor([np.nan, np.inf, -np.inf, 1.0, -2.0])
+    same([compile(f, backend=backend)(x).data], [f(x).data])
