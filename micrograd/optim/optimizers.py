@@ -86,10 +86,13 @@ for _change in ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popite
 
 def states_of(state: dict[Any, Any], params: Iterable[Any]) -> list[State]:
     """The states of these parameters. A dict that somebody assigned becomes one."""
+    states: list[State] = []
     for p in params:
-        if not isinstance(state[p], State):
-            state[p] = State(state[p])
-    return [state[p] for p in params]
+        known = state[p]  # once, since another thread may put another in
+        if not isinstance(known, State):
+            known = state[p] = State(known)
+        states.append(known)
+    return states
 
 
 def _is_frozen(p: Any) -> bool:
