@@ -493,6 +493,6 @@ def _class(target: Any, classes: int, name: str) -> int:
         raise TypeError(f"{name} must be the index of a class, found {type(target).__name__}{hint}") from None
     if not 0 <= i < classes:
         raise IndexError(
-            f"{name} is {i}: with {classes} classes it must be from 0 to {classes - 1}, since labels count from 0"
+            f"{name} is {i}: with {classes} classes it must be from 0 to {classes - 1}, since targets count from 0"
         )
     return i

@@ -33,7 +33,7 @@ def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction:
     """See `_of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
     if allowed:
-        verify(_data(targets), lambda found: _check_each(found, allowed[0](found), allowed[1]))
+        verify(_data(targets), lambda found: _check_each("targets", found, allowed[0](found), allowed[1]))
     if row := fused.OF_PAIRS.get(name):
         return record(row(reduction), scores, targets)
     return fused.REDUCTIONS[reduction](formula(scores, targets))
@@ -87,21 +87,23 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
         )
     _check_scores(found)
     n = found.shape[-1]
-    verify(classes, lambda found: _check_classes(found, n))
+    verify(classes, lambda found: check_indices(found, n, "targets", "classes"))
     return scores, classes
 
 
-def _check_classes(found: np.ndarray, n: int) -> None:
-    if found.astype(np.uintp).max() >= n:  # as unsigned, a negative index is large
-        needed = f"with {n} classes it must be from 0 to {n - 1}, since labels count from 0"
-        _check_each(found, (found >= 0) & (found < n), needed, IndexError)
+def check_indices(indices: np.ndarray, n: int, name: str, things: str) -> None:
+    """Raise for the first index that is none of n things."""
+    needed = f"with {n} {things} it must be from 0 to {n - 1}, since {name} count from 0"
+    _check_each(name, indices, (indices >= 0) & (indices < n), needed, IndexError)
 
 
-def _check_each(targets: np.ndarray, allowed: np.ndarray, needed: str, error: type[Exception] = ValueError) -> None:
-    """Raise for the first target that is not allowed."""
+def _check_each(
+    name: str, array: np.ndarray, allowed: np.ndarray, needed: str, error: type[Exception] = ValueError
+) -> None:
+    """Raise for the first element that is not allowed."""
     if np.count_nonzero(allowed) < allowed.size:
         place = np.argwhere(~allowed)[0]
-        raise error(f"targets{''.join(f'[{i}]' for i in place)} is {targets[tuple(place)]}: {needed}")
+        raise error(f"{name}{''.join(f'[{i}]' for i in place)} is {array[tuple(place)]}: {needed}")
 
 
 def _check_scores(scores: np.ndarray) -> None:

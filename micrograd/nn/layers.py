@@ -29,7 +29,7 @@ import numpy as np
 from ..common.words import checked
 from ..engine.modes import listener
 from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
-from ..functional.tensors import Pair, pair
+from ..functional.tensors import Pair, check_indices, pair
 from ..scalars.kinds import traced, verify
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
@@ -607,7 +607,7 @@ class Embedding(Module):
         if places.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")
         n = len(self.weight)  # read now: a check that reads the weight in each call would fetch it from a program
-        verify(places, lambda found: _check_indices(found, n))
+        verify(places, lambda found: check_indices(found, n, "indices", "embeddings"))
         return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:
@@ -616,12 +616,6 @@ class Embedding(Module):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Input checks
-
-
-def _check_indices(places: np.ndarray, n: int) -> None:
-    if places.size and not (places.min() >= 0 and places.max() < n):
-        wrong = places.min() if places.min() < 0 else places.max()
-        raise IndexError(f"there is no embedding {wrong}: with {n} of them, an index is from 0 to {n - 1}")
 
 
 def _root_guard(eps: float) -> float:

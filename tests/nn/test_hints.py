@@ -52,8 +52,8 @@ MISTAKES = {
     "one-hot": (lambda: functional.cross_entropy(X, np.eye(3)[:2]), ONE_HOT),
     "one-hot for nll": (lambda: functional.nll(X[0], np.eye(3)[0]), ONE_HOT),
     "a one-hot list": (lambda: functional.cross_entropy([[Value(1.0)] * 3], [[0, 1, 0]]), "pass the place of its 1"),
-    "labels from 1": (lambda: functional.cross_entropy(X, [1, 3]), "from 0 to 2, since labels count from 0"),
-    "a label from 1": (lambda: functional.cross_entropy([Value(1.0)] * 3, 3), "from 0 to 2, since labels count from 0"),
+    "labels from 1": (lambda: functional.cross_entropy(X, [1, 3]), "to 2, since targets count from 0"),
+    "a label from 1": (lambda: functional.cross_entropy([Value(1.0)] * 3, 3), "to 2, since targets count from 0"),
 }
 
 
