@@ -124,10 +124,7 @@ class Module(KeywordsChecked):
         Returns:
             Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`.
         """
-        names: dict[Any, str] = {}
-        for name, held in _state(self):
-            for i, leaf in enumerate(leaves(held)):
-                names.setdefault(leaf, f"{name}.{i}" if isinstance(held, (list, tuple)) else name)
+        names = {leaf: name for name, leaf in reversed([*named_leaves(self)])}  # of a shared one, the first
         return [(names[p], p) for p in dict.fromkeys(type(self).parameters(self))]
 
     def zero_grad(self) -> None:
@@ -169,7 +166,7 @@ class Module(KeywordsChecked):
         unfit = [f"{name} {problem}" for name, problem in found.items() if isinstance(problem, str)]
         if problems := missing + unexpected + unfit:
             raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        with all_or_nothing([partial(_assign, wanted[name], _numbers_of(wanted[name]).copy()) for name in found]):
+        with all_or_nothing([partial(_assign, wanted[name], _numbers_of(wanted[name])) for name in found]):
             for name, array in found.items():
                 _assign(wanted[name], array)
 
@@ -226,13 +223,10 @@ def _listed(module: Module) -> Iterable[Any]:
     return module._held().values() if own is Module.parameters else own(module)
 
 
-def _held_in(
-    x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True, listed: bool = False
-) -> Iterator[tuple[str, Any]]:
+def _held_in(x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True) -> Iterator[tuple[str, Any]]:
     """Pairs (name, object) of the modules, leaves and lists of Values in x; a module comes before what it holds.
 
-    `outer` has the objects around x, since a module may refer to its parent. Without `deep`, modules are not entered;
-    with `listed`, what an overridden `parameters()` lists and no attribute has is an entry too.
+    `outer` has the objects around x, since a module may refer to its parent. Without `deep`, modules are not entered.
     """
     if (is_node(x) and x.is_leaf) or _is_list_of_values(x):
         yield path.removesuffix("."), x
@@ -240,26 +234,37 @@ def _held_in(
         if is_module := isinstance(x, Module):
             yield path.removesuffix("."), x
         held = x._held() if is_module else x if isinstance(x, dict) else dict(enumerate(x))
-        own = type(x).parameters if isinstance(x, Module) else Module.parameters
-        lists_others = listed and own is not Module.parameters
-        known: set[int] = set()  # by id, since a module may have an == of the user's
         for key, item in held.items() if deep or not is_module else ():
-            for pair in _held_in(item, f"{path}{key}.", (*outer, x), deep, listed):
-                if lists_others:
-                    known.update(map(id, leaves(pair[1])))
-                yield pair
-        if lists_others:
-            others = [p for p in dict.fromkeys(own(x)) if id(p) not in known]  # type: ignore[arg-type]
-            yield from [(f"{path}parameters", others)] if others else []
+            yield from _held_in(item, f"{path}{key}.", (*outer, x), deep)
 
 
 def _is_list_of_values(x: Any) -> bool:
     return isinstance(x, (list, tuple)) and bool(x) and all(isinstance(item, Node) and item.is_leaf for item in x)
 
 
-def _state(x: Any, outer: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Pairs (name, leaf or list of Values): what the state dict of a module holds, as one entry each."""
-    return ((name, held) for name, held in _held_in(x, "", outer, listed=True) if not isinstance(held, Module))
+def _state(module: Module) -> list[tuple[str, Any]]:
+    """Pairs (name, leaf or list of Values): what the state dict of a module holds, as one entry each.
+
+    What an overridden `parameters()` lists, and no attribute has, is an entry too, of the innermost such module.
+    """
+    held = [*_held_in(module)]
+    state = [(name, x) for name, x in held if not isinstance(x, Module)]
+    known = {leaf for _, x in state for leaf in leaves(x)}
+    for name, x in reversed(held):
+        if isinstance(x, Module) and type(x).parameters is not Module.parameters:
+            others = [p for p in dict.fromkeys(type(x).parameters(x)) if p not in known]
+            known.update(others)
+            state += [(f"{name}.parameters".removeprefix("."), others)] if others else []
+    return state
+
+
+def named_leaves(module: Module) -> Iterator[tuple[str, Any]]:
+    """Pairs (name, leaf) of all that the state dict holds. A leaf that is in several places has several names."""
+    for name, held in _state(module):
+        if isinstance(held, (list, tuple)):
+            yield from ((f"{name}.{i}", leaf) for i, leaf in enumerate(held))
+        else:
+            yield name, held
 
 
 def _by_name(module: Module) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..common.undo import all_or_nothing
 from ..engine.locks import holding
 from ..scalars.kinds import plain
 from ..tensor.tensor import Tensor
-from .module import Module, _by_name
+from .module import Module, named_leaves
 
 FilePath = str | os.PathLike[str]
 EXPORTS = {".onnx": "to_onnx", ".js": "to_js", ".mjs": "to_js"}  # the methods of a compiled function
@@ -241,10 +241,9 @@ def _names(params: Sequence[Any], objects: Mapping[str, Any]) -> list[str]:
     """What an optimizer's parameters are called in the modules among the objects; "" for those of none."""
     known: dict[int, str] = {}
     for name, module in objects.items():
-        for key, held in _by_name(module).items() if isinstance(module, Module) else ():
-            path, listed = f"{_prefix(name)}{key}", isinstance(held, (list, tuple))
-            for own, leaf in [(f"{path}.{i}", x) for i, x in enumerate(held)] if listed else [(path, held)]:
-                known[id(leaf)] = min(own, known.get(id(leaf), own))  # of a shared one, the same in every order
+        for key, leaf in named_leaves(module) if isinstance(module, Module) else ():
+            own = _prefix(name) + key
+            known[id(leaf)] = min(own, known.get(id(leaf), own))  # of a shared one, the same in every order
     return [known.get(id(p), "") for p in params]
 
 
