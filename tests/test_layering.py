@@ -64,7 +64,8 @@ FLOORS: list[tuple[str, str, set[str], str]] = [
         "`compile`, pictures, the command line",
     ),
 ]
-FACES = {"micrograd", "micrograd.face", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}  # names, no code
+# Names, no code
+FACES = {"micrograd", "micrograd.face", "micrograd.functional", "micrograd.nn", "micrograd.viz", "micrograd.__main__"}
 SHOW = {  # imported when somebody asks for a picture or a text
     ("micrograd.scalars.methods", "viz.playing"),
 }
