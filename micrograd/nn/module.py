@@ -9,6 +9,7 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
+from ..common.states import refuse, unfit
 from ..common.trees import leaves
 from ..common.undo import all_or_nothing
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
@@ -160,13 +161,11 @@ class Module(KeywordsChecked):
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
         wanted = _by_name(self)
+        found = {name: _loaded(state[name], held) for name, held in wanted.items() if name in state}
         missing = [f"{name} is missing" for name in wanted if name not in state]
         unexpected = [f"{name} is unexpected" for name in state if name not in wanted]
-        found = {name: _loaded(state[name], held) for name, held in wanted.items() if name in state}
-        unfit = [f"{name} {problem}" for name, problem in found.items() if isinstance(problem, str)]
-        if problems := missing + unexpected + unfit:
-            raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        with all_or_nothing([partial(_assign, wanted[name], _numbers_of(wanted[name])) for name in found]):
+        refuse(missing + unexpected + [f"{name} {x}" for name, x in found.items() if isinstance(x, str)])
+        with all_or_nothing([partial(_assign, held, _numbers_of(held)) for held in wanted.values()]):
             for name, array in found.items():
                 _assign(wanted[name], array)
 
@@ -287,22 +286,19 @@ def _numbers_of(held: Any) -> Any:
     return np.array([leaf.data for leaf in held] if isinstance(held, (list, tuple)) else held.data)
 
 
-def _loaded(given: Any, held: Any) -> Any:
+def _loaded(x: Any, held: Any) -> Any:
     """The array to load into `held`, or, if it does not fit, a message that says why."""
     import numpy as np
 
     now = _numbers_of(held)
     try:
-        array = np.asarray(given)
+        array = np.asarray(x)
     except ValueError:
         return "is no array of numbers"
     if array.dtype.kind not in "fiu":
         return f"has dtype {array.dtype}, not real numbers"
-    if array.shape != now.shape:
-        return f"has shape {array.shape}, not {now.shape}"
-    if hasattr(given, "dtype") and not (isinstance(held, (Node, list, tuple)) or np.can_cast(array.dtype, now.dtype)):
-        return f"has dtype {array.dtype}, which does not fit into {now.dtype} without loss"
-    return array.astype(now.dtype)
+    fitted = array.astype(now.dtype)
+    return unfit(array if hasattr(x, "dtype") else fitted, now) or fitted  # plain numbers have any dtype
 
 
 def _assign(held: Any, array: Any) -> None:
