@@ -69,23 +69,15 @@ class Deferring(Interceptor):
     """Defers ops."""
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
-        """Record what to compute instead of computing it; plain arrays among the operands are copied."""
-        return _defer(row, operands)
-
-
-DEFERRING = Deferring()
-
-
-def _defer(row: Row, operands: Sequence[Any]) -> Any:
-    """A pending node."""
-    operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
-    kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
-    if kind is LazyTensor:  # now, since the transform may be over when it is computed
-        operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
-    out: Any = object.__new__(kind)
-    out._todo = row, operands, is_grad_enabled()
-    holding(lock, _reads, out, filter(is_node, operands))
-    return out
+        """Record what to compute, as a pending node; plain arrays among the operands are copied."""
+        operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
+        kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
+        if kind is LazyTensor:  # now, since the transform may be over when the node is computed
+            operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
+        pending: Any = object.__new__(kind)
+        pending._todo = row, operands, is_grad_enabled()
+        holding(lock, _reads, pending, filter(is_node, operands))
+        return pending
 
 
 # For each Value and memory of Tensors, the pending nodes that read it, by id. A pending node has its own `_readers`.
@@ -170,9 +162,10 @@ def _compute(node: Any) -> None:
         if hasattr(made, "_view"):
             node._view = made._view
             node._node.storage.share(node)
-    for name in () if isinstance(made, Tensor) else SLOTS:
-        if hasattr(made, name):  # a constant leaves some empty
-            object.__setattr__(node, name, getattr(made, name))
+    else:
+        for name in SLOTS:
+            if hasattr(made, name):  # a constant leaves some empty
+                object.__setattr__(node, name, getattr(made, name))
     readers = vars(node).pop("_readers", {})
     del node._todo
     node.__class__ = type(made)
@@ -200,7 +193,7 @@ class lazy(Intercepting):
     6.0
     """
 
-    value: Any = DEFERRING
+    value: Any = Deferring()
 
 
 class _eager(Intercepting):
