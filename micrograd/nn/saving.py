@@ -20,7 +20,6 @@ import numpy as np
 from ..common.undo import all_or_nothing
 from ..engine.locks import holding
 from ..scalars.kinds import plain
-from ..tensor.tensor import Tensor
 from .module import Module, named_leaves
 
 FilePath = str | os.PathLike[str]
@@ -165,7 +164,7 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
 
 
 def _has_state(x: Any) -> bool:
-    return callable(getattr(type(x), "state_dict", None)) and callable(getattr(type(x), "load_state_dict", None))
+    return hasattr(type(x), "state_dict") and hasattr(type(x), "load_state_dict")
 
 
 def _prefix(name: str) -> str:
@@ -277,7 +276,7 @@ def _name(name: Any) -> str:
 
 def _storable(x: Any, name: str) -> np.ndarray:
     """An array as the format stores it: contiguous, little-endian, of a supported dtype."""
-    array = np.array(x.detach().numpy() if isinstance(x, Tensor) else x, order="C")
+    array = np.array(plain(x), order="C")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise TypeError(
             f"{name} has dtype {array.dtype}, which safetensors cannot hold: it takes numbers up to 64 bits"
