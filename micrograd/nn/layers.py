@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -282,9 +281,7 @@ class Sequential(Module):
     def __init__(self, *layers: Callable[[Any], Any]):
         for i, layer in enumerate(layers):
             if isinstance(layer, type) and issubclass(layer, Module):
-                name = layer.__name__
-                needs = any(p.default is p.empty for p in signature(layer).parameters.values())
-                raise TypeError(f"layer {i} is the class {name}: write {name}({'...' if needs else ''})")
+                raise TypeError(f"layer {i} is the class {layer.__name__}: write {layer.__name__}(...)")
             if not callable(layer):
                 raise TypeError(f"layer {i} must be a module or a function, found {type(layer).__name__} {layer!r:.50}")
         self.layers: list[Callable[[Any], Any]] = list(layers)
@@ -368,10 +365,11 @@ class Conv2d(Module):
 
     def extra_repr(self) -> str:
         m, c = self.weight.shape[:2]
-        defaults = {"padding": (0, 0), "dilation": (1, 1), "groups": 1}
-        others = [f", {name}={x}" for name in defaults if (x := getattr(self, name)) != defaults[name]]
-        sizes = f"{c * self.groups}, {m}, kernel_size={self.kernel_size}, stride={self.stride}"
-        return f"{sizes}{''.join(others)}{', bias=False' * (self.bias is None)}"
+        text = f"{c * self.groups}, {m}, kernel_size={self.kernel_size}, stride={self.stride}"
+        for name, default in {"padding": (0, 0), "dilation": (1, 1), "groups": 1}.items():
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text if self.bias is not None else f"{text}, bias=False"
 
 
 class MaxPool2d(Module):

@@ -213,7 +213,7 @@ def _no_sample(x: tuple[Any, ...], network: Module) -> TypeError:
     i, item = next((i, item) for i, item in enumerate(x) if not isinstance(item, (Node, Real)))
     needed = next((len(part.w) for part in Module.modules(network) if isinstance(part, Neuron)), 0)
     lengths = getattr(item, "shape", (len(item),) if isinstance(item, (list, tuple)) else ())
-    text = f"{'an' if isinstance(network, MLP) else 'a'} {type(network).__name__} takes one sample of {needed} numbers"
+    text = f"{type(network).__name__} takes one sample of {needed} numbers"
     if lengths:
         text += f", found shape {(len(x), *lengths)}: write [model(x) for x in samples], or use nn.Sequential"
     return TypeError(text if hasattr(item, "shape") else f"input {i} is a {type(item).__name__}: {text}")

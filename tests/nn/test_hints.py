@@ -28,11 +28,11 @@ def twice():
 ONE_SAMPLE = "takes one sample of 3 numbers, found shape"
 X = Tensor(np.ones((2, 3)))
 MISTAKES = {
-    "a batch": (lambda: nn.MLP(3, [4, 1])(np.ones((5, 3))), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
-    "a batch of one": (lambda: nn.MLP(3, [1])(np.ones((1, 3))), f"an MLP {ONE_SAMPLE} (1, 3): write ["),
-    "a list of lists": (lambda: nn.MLP(3, [1])([[1, 2, 3]] * 5), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
-    "a batch as a Tensor": (lambda: nn.MLP(3, [1])(Tensor(np.ones((5, 3)))), f"an MLP {ONE_SAMPLE} (5, 3)"),
-    "a batch for a Neuron": (lambda: nn.Neuron(3)(np.ones((5, 3))), f"a Neuron {ONE_SAMPLE} (5, 3)"),
+    "a batch": (lambda: nn.MLP(3, [4, 1])(np.ones((5, 3))), f"MLP {ONE_SAMPLE} (5, 3): write ["),
+    "a batch of one": (lambda: nn.MLP(3, [1])(np.ones((1, 3))), f"MLP {ONE_SAMPLE} (1, 3): write ["),
+    "a list of lists": (lambda: nn.MLP(3, [1])([[1, 2, 3]] * 5), f"MLP {ONE_SAMPLE} (5, 3): write ["),
+    "a batch as a Tensor": (lambda: nn.MLP(3, [1])(Tensor(np.ones((5, 3)))), f"MLP {ONE_SAMPLE} (5, 3)"),
+    "a batch for a Neuron": (lambda: nn.Neuron(3)(np.ones((5, 3))), f"Neuron {ONE_SAMPLE} (5, 3)"),
     "a list among numbers": (lambda: nn.MLP(3, [1])([Value(1.0), [2.0], 3.0]), "input 1 is a list"),
     "a text among numbers": (lambda: nn.MLP(3, [1])([1.0, "a", 2.0]), "input 1 is a str"),
     "Linear": (lambda: nn.Sequential(nn.Linear, nn.ReLU()), "layer 0 is the class Linear: write Linear(...)"),
