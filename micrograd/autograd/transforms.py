@@ -101,7 +101,7 @@ class Call:
     def _node(self, x: Any, fresh: bool) -> Any:
         """An argument as fn sees it: a node, if it can be differentiated; a fresh one, if it is."""
         if is_point(x) and not is_node(x):
-            alone = not isinstance(x, np.ndarray) and self.dtype is None
+            alone = self.dtype is None  # no argument is an array
             x = Value(float(x), requires_grad=False) if alone else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
         return _fresh(traced(x)) if fresh and is_point(x) else traced(x)
 
@@ -185,12 +185,15 @@ class Call:
         free = {y: _leaf_like(getattr(y, "tensor", y)) for y in _roots(self.output)}
         with self._open(), enable_grad():
             sent = run_pass([*free], [*free.values()], create_graph, self.inputs)[1] if free else {}
-            pairs = [*filter(lambda pair: _requires_grad(pair[0]), zip(map(sent.get, self.inputs), ts, strict=True))]
-            parts = [node_of(part) for part, _ in pairs]
-            seeds = [part._seed(t, create_graph) for part, (_, t) in zip(parts, pairs, strict=True)]
-            found = run_pass(parts, seeds, create_graph, [*map(node_of, free.values())])[1] if parts else {}
-        at = lambda y: found.get(node_of(free.get(node_of(y))))  # noqa: E731
-        tangent = lambda y: y if y is None else _as_node(node_of(y), at(y))  # noqa: E731
+            gs = [sent.get(node) for node in self.inputs]
+            pairs = [(node_of(g), t) for g, t in zip(gs, ts, strict=True) if _requires_grad(g)]
+            seeds = [g._seed(t, create_graph) for g, t in pairs]
+            inputs = [*map(node_of, free.values())]
+            found = run_pass([g for g, _ in pairs], seeds, create_graph, inputs)[1] if pairs else {}
+
+        def tangent(y: Any) -> Any:
+            return None if y is None else _as_node(node_of(y), found.get(node_of(free.get(node_of(y)))))
+
         return self.answer(tree_map(tangent, self.output), ts)
 
 
@@ -451,14 +454,17 @@ def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Calla
 
     def jacobian_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum)
-        one = lambda y: _rows(call, y) if isinstance(y, Tensor) else call.gradient(y)  # noqa: E731
-        return tree_map(lambda y: y if y is None else one(y), call.output)  # None: a gradient by an integer
+        return tree_map(partial(_gradients, call), call.output)
 
     return jacobian_of_fn
 
 
-def _rows(call: Call, y: Tensor) -> Any:
-    """The gradients of the elements of y, stacked."""
+def _gradients(call: Call, y: Any) -> Any:
+    """The gradient of an output; of a Tensor, those of its elements, stacked."""
+    if y is None:  # the output is a gradient itself, by an integer
+        return None
+    if not isinstance(y, Tensor):
+        return call.gradient(y)
     if not y.size:
         raise ValueError(f"a result of shape {y.shape} has no elements, and so no jacobian")
     rows = [call.gradient(y, seed) for seed in np.eye(y.size).reshape(y.size, *y.shape)]
