@@ -18,6 +18,7 @@ from ..tensor.tensor import Tensor, as_tensor
 from ..tensor.tensor import linear as fused_linear
 
 Pair = tuple[int, int]
+Sides = tuple[Pair, ...]  # before and after, for each axis
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -152,10 +153,10 @@ def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: An
     if any(2 * p > k for p, k in zip(padding, size, strict=True)):
         raise ValueError(f"the padding {padding} is more than half of the windows {size}, so some would be empty")
     stride = size if stride is None else pair(stride, "stride")
-    return _windows(x, size, stride, ((padding[0],) * 2, (padding[1],) * 2), pair(dilation, "dilation"), fill)
+    return _windows(x, size, stride, _on_both_sides(padding), pair(dilation, "dilation"), fill)
 
 
-def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], dilation: Pair, fill: float = 0.0) -> Any:
+def _windows(x: Tensor, size: Pair, stride: Pair, padding: Sides, dilation: Pair, fill: float = 0.0) -> Any:
     """The windows of the padded image, of shape (..., channels, *size, rows, columns)."""
     if padding != ((0, 0), (0, 0)):
         x = x.pad(((0, 0),) * (x.ndim - 2) + padding, constant_values=fill)
@@ -165,26 +166,29 @@ def _windows(x: Tensor, size: Pair, stride: Pair, padding: tuple[Pair, Pair], di
     return record(arrays.windows(size, stride, dilation), x)
 
 
-def _padding(padding: Any, size: Any, stride: Pair, dilation: Pair) -> tuple[Pair, Pair]:
+def _padding(padding: Any, size: Any, stride: Pair, dilation: Pair) -> Sides:
     """The padding before and after, for both axes; "same" preserves the size of the image."""
-    if padding == "same" and stride != (1, 1):
-        raise ValueError(f'padding="same" is for stride 1, found {stride}')
     if padding == "same":
-        both = [d * (k - 1) for k, d in zip(size, dilation, strict=True)]
-        return (both[0] // 2, both[0] - both[0] // 2), (both[1] // 2, both[1] - both[1] // 2)
-    rows, columns = (0, 0) if padding == "valid" else pair(padding, "padding", 0)
-    return (rows, rows), (columns, columns)
+        if stride != (1, 1):
+            raise ValueError(f'padding="same" is for stride 1, found {stride}')
+        totals = [d * (k - 1) for k, d in zip(size, dilation, strict=True)]
+        return tuple((n // 2, n - n // 2) for n in totals)
+    return _on_both_sides((0, 0) if padding == "valid" else pair(padding, "padding", 0))
 
 
-def pair(given: Any, name: str, least: int = 1) -> Pair:
+def _on_both_sides(padding: Pair) -> Sides:
+    return tuple((n, n) for n in padding)
+
+
+def pair(setting: Any, name: str, least: int = 1) -> Pair:
     """A pair of ints, one for each axis, from a pair or a single int; ValueError if one is below `least`."""
-    parts = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
+    parts = tuple(setting) if isinstance(setting, (tuple, list)) else (setting, setting)
     try:
         pair = tuple(map(index, parts))
     except TypeError:
         pair = ()
     if len(pair) != 2 or min(pair) < least:
-        raise ValueError(f"{name} is a whole number, or one for each axis, at least {least}; found {given!r:.50}")
+        raise ValueError(f"{name} is a whole number, or one for each axis, at least {least}; found {setting!r:.50}")
     return pair
 
 

@@ -94,7 +94,8 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     loss = _of_pairs(
         "bce", lambda x, t: t * (-x).softplus() + (1 - t) * x.softplus(), logits, targets, reduction, _PROBABILITY
     )
-    return _watched(loss, "bce_with_logits", logits)
+    listener().scores("bce_with_logits", logits)
+    return loss
 
 
 # What a target must be: a predicate on numbers or, elementwise, on arrays; and the words for it
@@ -155,7 +156,8 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
         loss = _of_tensors().cross_entropy(logits, target, reduction)
     else:
         loss = _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
-    return _watched(loss, "cross_entropy", logits)
+    listener().scores("cross_entropy", logits)
+    return loss
 
 
 def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Any:
@@ -303,12 +305,6 @@ def _of_tensors() -> Any:
     from . import tensors
 
     return tensors
-
-
-def _watched(loss: Any, name: str, scores: Any) -> Any:
-    """The loss; `nn.strict_mode` looks at its scores."""
-    listener().scores(name, scores)
-    return loss
 
 
 def _total(xs: list[Value]) -> Value:
