@@ -15,7 +15,7 @@ from typing import Any
 
 from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import no_grad
-from ..engine.value import Value
+from ..scalars.kinds import plain
 from ..tensor.optional import Tensor, library, np
 from .transforms import gradient, is_point, vjp
 
@@ -97,7 +97,7 @@ def _plain(x: Any) -> Any:
     """An input as a float or a copied array; inputs that are not differentiated are returned unchanged."""
     if not is_point(x):
         return x
-    data = x.data if isinstance(x, (Value, Tensor)) else x
+    data = plain(x)
     if (dtype := getattr(data, "dtype", "float64")) != "float64":
         raise TypeError(f"gradcheck needs float64, found an input of dtype {dtype}: it needs more digits")
     return np.array(data) if isinstance(data, np.ndarray) else float(data)

@@ -132,14 +132,18 @@ class Call:
         """
         if self.tracing and self.recording:
             return tree
-        if self._records(given):
-            kept = _from_leaves(tree) if self.recording else ()
-            convert = lambda y: y if node_of(y) in kept or not y.requires_grad else detached(y)  # noqa: E731
-        elif self.has_nodes or any(map(is_node, given)):
-            convert = detached
-        else:
-            convert = lambda y: y.data[()] if isinstance(y, Tensor) else y.data  # noqa: E731
-        return tree_map(lambda y: convert(y) if is_node(y) else y, tree)
+        connected = self._records(given)
+        as_nodes = connected or self.has_nodes or any(map(is_node, given))
+        from_leaves = _from_leaves(tree) if connected and self.recording else ()
+
+        def answered(y: Any) -> Any:
+            if not is_node(y):
+                return y
+            if not as_nodes:
+                return y.data[()] if isinstance(y, Tensor) else y.data
+            return y if connected and (node_of(y) in from_leaves or not y.requires_grad) else detached(y)
+
+        return tree_map(answered, tree)
 
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
