@@ -118,22 +118,22 @@ class Call:
                     data = node._data
                     node._record(copied, (node._constant(data),), [data, data])
 
-    def _records(self, given: Sequence[Any] = ()) -> bool:
+    def _records(self, seeds: Sequence[Any] = ()) -> bool:
         """True if the results are differentiable nodes, as they always are while `compile` traces.
 
         They lead back to what fn read, and to the gradients or tangents that were given.
         """
-        return self.connected or (is_grad_enabled() and any(map(_requires_grad, given)))
+        return self.connected or (is_grad_enabled() and any(map(_requires_grad, seeds)))
 
-    def answer(self, tree: Any, given: Sequence[Any] = ()) -> Any:
+    def answer(self, tree: Any, seeds: Sequence[Any] = ()) -> Any:
         """The results as nodes, or plain if all arguments and seeds are plain; non-nodes are returned unchanged.
 
         A node that depends only on inputs of this call, and on no leaf, is made a constant.
         """
         if self.tracing and self.recording:
             return tree
-        connected = self._records(given)
-        as_nodes = connected or self.has_nodes or any(map(is_node, given))
+        connected = self._records(seeds)
+        as_nodes = connected or self.has_nodes or any(map(is_node, seeds))
         from_leaves = _from_leaves(tree) if connected and self.recording else ()
 
         def answered(y: Any) -> Any:
@@ -154,8 +154,8 @@ class Call:
         if any(y is not None and g is None for y, g in zip(ys, gs, strict=True)):
             raise TypeError("found None as the gradient of an output: write zeros for one that does not count")
         pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
-        found = self._found(pairs, self._records(gs)) if pairs else {}
-        parts = iter(self.answer([_as_node(node, found.get(node)) for node in self.inputs], gs))
+        gradients = self._run(pairs, self._records(gs)) if pairs else {}
+        parts = iter(self.answer([_as_node(node, gradients.get(node)) for node in self.inputs], gs))
 
         def part(x: Any) -> Any:
             g = next(parts) if is_point(x) else None  # that of a float is a float, even if fn saw a Tensor
@@ -164,7 +164,7 @@ class Call:
         tree: Any = tuple(tree_map(part, self.args[i]) for i in self.chosen)
         return tree if isinstance(self.argnum, tuple) or len(tree) > 1 else tree[0]
 
-    def _found(self, pairs: list[tuple[Any, Any]], create_graph: bool) -> dict[Any, Any]:
+    def _run(self, pairs: list[tuple[Any, Any]], create_graph: bool) -> dict[Any, Any]:
         """The gradients of the inputs that have one, from pairs (output, gradient)."""
         roots = [node_of(y) for y, _ in pairs]
         seeds = seeded(roots, [g for _, g in pairs], create_graph)
@@ -176,13 +176,13 @@ class Call:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
             raise
 
-    def tangents(self, given: Any) -> Any:
+    def tangents(self, directions: Any) -> Any:
         """The tangents of fn's output, given those of the arguments.
 
         A backward pass is a linear map from the gradients at the output to those at the inputs. It is recorded here for
         gradients of any value, and a backward pass through that record, the transposed map, takes tangents forward.
         """
-        ts = [traced(t) for x, t in zip(leaves(self.args), leaves(given), strict=True) if is_point(x)]
+        ts = [traced(t) for x, t in zip(leaves(self.args), leaves(directions), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self._records(ts)
@@ -193,10 +193,10 @@ class Call:
             pairs = [(node_of(g), t) for g, t in zip(gs, ts, strict=True) if _requires_grad(g)]
             seeds = [g._seed(t, create_graph) for g, t in pairs]
             inputs = [*map(node_of, free.values())]
-            found = run_pass([g for g, _ in pairs], seeds, create_graph, inputs)[1] if pairs else {}
+            tangents = run_pass([g for g, _ in pairs], seeds, create_graph, inputs)[1] if pairs else {}
 
         def tangent(y: Any) -> Any:
-            return None if y is None else _as_node(node_of(y), found.get(node_of(free.get(node_of(y)))))
+            return None if y is None else _as_node(node_of(y), tangents.get(node_of(free.get(node_of(y)))))
 
         return self.answer(tree_map(tangent, self.output), ts)
 
@@ -206,9 +206,9 @@ def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
         if not with_points:
-            found = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
-            kinds = ", ".join(found) or "none at all"
-            raise TypeError(f"no argument is a float, a float array or a node; found {kinds}: write 2.0 for 2")
+            names = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
+            types = ", ".join(names) or "none at all"
+            raise TypeError(f"no argument is a float, a float array or a node; found {types}: write 2.0 for 2")
         return with_points
     chosen = [i + len(args) if i < 0 else i for i in (argnum if isinstance(argnum, tuple) else (argnum,))]
     for i in chosen:
@@ -226,12 +226,12 @@ def _fresh(x: Any) -> Any:
 
     That of a class of the user's is one too, with the methods and the attributes of x.
     """
-    made = copied(x) if x.requires_grad else _leaf_like(x)
-    if not all(kind.__module__.startswith("micrograd.") for kind in type(x).__mro__[:-1]):
-        if type(made) is not type(x):  # an op on Tensors makes a Tensor
-            made = handle(made._node, type(x))
-        vars(made).update((name, held) for name, held in vars(x).items() if name[0] != "_")
-    return made
+    fresh = copied(x) if x.requires_grad else _leaf_like(x)
+    if not all(cls.__module__.startswith("micrograd.") for cls in type(x).__mro__[:-1]):
+        if type(fresh) is not type(x):  # an op on Tensors makes a Tensor
+            fresh = handle(fresh._node, type(x))
+        vars(fresh).update((name, attribute) for name, attribute in vars(x).items() if name[0] != "_")
+    return fresh
 
 
 def detached(x: Any) -> Any:
@@ -253,11 +253,11 @@ def _roots(tree: Any) -> list[Any]:
 
 def _from_leaves(tree: Any) -> set[Any]:
     """Those nodes below the tree that were computed from a leaf: a parameter, or an input of an enclosing call."""
-    found: set[Any] = set()
+    reached: set[Any] = set()
     for node in topological(_roots(tree)):
-        if node._row is LEAF or not found.isdisjoint(node._operands):
-            found.add(node)
-    return found
+        if node._row is LEAF or not reached.isdisjoint(node._operands):
+            reached.add(node)
+    return reached
 
 
 def _as_node(node: Any, g: Any) -> Any:
@@ -342,8 +342,8 @@ def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux:
 
     def gradient_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum, has_aux)
-        found = call.gradient(call.output)
-        return (found, call.answer(call.aux)) if has_aux else found
+        gradients = call.gradient(call.output)
+        return (gradients, call.answer(call.aux)) if has_aux else gradients
 
     return gradient_of_fn
 

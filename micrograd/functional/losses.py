@@ -111,7 +111,7 @@ def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction
     scores, targets = _values(scores, "scores"), _values(targets, "targets")
     _check_lengths(scores, targets)
     if allowed:
-        verify([traced(t)._data for t in targets], lambda found: _check_targets(found, *allowed))
+        verify([traced(t)._data for t in targets], lambda numbers: _check_targets(numbers, *allowed))
     return _reduced([formula(s, t) for s, t in zip(scores, targets, strict=True)], reduction)
 
 

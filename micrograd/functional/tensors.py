@@ -24,7 +24,7 @@ def of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction:
     """See `_of_pairs`; a loss that has a fused row is one node."""
     scores, targets = _pair(scores, targets)
     if allowed:
-        verify(_data(targets), lambda found: _check_each("targets", found, allowed[0](found), allowed[1]))
+        verify(_data(targets), lambda array: _check_each("targets", array, allowed[0](array), allowed[1]))
     if row := fused.OF_PAIRS.get(name):
         return record(row(reduction), scores, targets)
     return fused.REDUCTIONS[reduction](formula(scores, targets))
@@ -49,14 +49,14 @@ def nll(log_probs: Any, target: Any, reduction: str = "mean") -> Tensor:
 def _pair(scores: Any, targets: Any) -> tuple[Tensor, Any]:
     """Scores and targets of one shape and dtype, checked. Targets may stay a plain array; else both are Tensors."""
     scores = as_tensor(scores)
-    found = _data(scores)
-    if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == found.dtype)):
+    array = _data(scores)
+    if not (isinstance(targets, Tensor) or (targets.__class__ is np.ndarray and targets.dtype == array.dtype)):
         targets = Tensor(targets)
-    wanted = _data(targets)
-    if found.shape != wanted.shape:
-        raise ValueError(f"the scores have shape {found.shape} and the targets {wanted.shape}: reshape one of them")
-    _check_scores(found)
-    return scores, targets if wanted.dtype == found.dtype else targets.astype(found.dtype)
+    labels = _data(targets)
+    if array.shape != labels.shape:
+        raise ValueError(f"the scores have shape {array.shape} and the targets {labels.shape}: reshape one of them")
+    _check_scores(array)
+    return scores, targets if labels.dtype == array.dtype else targets.astype(array.dtype)
 
 
 def _data(x: Any) -> np.ndarray:
@@ -67,18 +67,18 @@ def _with_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
     """Scores, and the class index of each sample in a private copy; checked."""
     scores = as_tensor(scores)
     classes = arrays.plain_array(target)
-    found = _data(scores)
-    one_hot = ": these look one-hot, so pass targets.argmax(axis=-1)" if 0 < found.ndim == classes.ndim else ""
+    array = _data(scores)
+    one_hot = ": these look one-hot, so pass targets.argmax(axis=-1)" if 0 < array.ndim == classes.ndim else ""
     if classes.dtype.kind not in "iu":
         raise TypeError(f"targets must be the indices of classes, found dtype {classes.dtype}{one_hot}")
-    if found.ndim == 0 or found.shape[:-1] != classes.shape:
+    if array.ndim == 0 or array.shape[:-1] != classes.shape:
         raise ValueError(
-            f"the scores have shape {found.shape} and the targets {classes.shape}, but the targets "
+            f"the scores have shape {array.shape} and the targets {classes.shape}, but the targets "
             f"need the shape of the scores without its last axis, the classes{one_hot}"
         )
-    _check_scores(found)
-    n = found.shape[-1]
-    verify(classes, lambda found: check_indices(found, n, "targets", "classes"))
+    _check_scores(array)
+    n = array.shape[-1]
+    verify(classes, lambda array: check_indices(array, n, "targets", "classes"))
     return scores, classes
 
 

@@ -606,7 +606,7 @@ class Embedding(Module):
         if places.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")
         n = len(self.weight)  # read now: a check that reads the weight in each call would fetch it from a program
-        verify(places, lambda found: check_indices(found, n, "indices", "embeddings"))
+        verify(places, lambda array: check_indices(array, n, "indices", "embeddings"))
         return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:

@@ -92,11 +92,11 @@ class Module(KeywordsChecked):
         Returns:
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
-        found: dict[Any, None] = {}
-        _add_parameters(self._held().values(), found, {id(self)})
+        parameters: dict[Any, None] = {}
+        _add_parameters(self._held().values(), parameters, {id(self)})
         if modes_on:  # look again, by the public names, which `compile` watches while it traces
-            return [x for x in found if x.is_leaf and x.requires_grad]
-        return [*found]
+            return [x for x in parameters if x.is_leaf and x.requires_grad]
+        return [*parameters]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
@@ -146,7 +146,7 @@ class Module(KeywordsChecked):
         >>> {name: array.shape for name, array in Layer(3, 1).state_dict().items()}
         {'neurons.0.w': (3,), 'neurons.0.b': ()}
         """
-        return {name: _numbers_of(held) for name, held in _by_name(self).items()}
+        return {name: _numbers_of(entry) for name, entry in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Load a `state_dict`, or nothing if an error or a Ctrl-C comes in between.
@@ -161,12 +161,12 @@ class Module(KeywordsChecked):
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
         wanted = _by_name(self)
-        found = {name: _loaded(state[name], held) for name, held in wanted.items() if name in state}
+        arrays = {name: _loaded(state[name], entry) for name, entry in wanted.items() if name in state}
         missing = [f"{name} is missing" for name in wanted if name not in state]
         unexpected = [f"{name} is unexpected" for name in state if name not in wanted]
-        refuse(missing + unexpected + [f"{name} {x}" for name, x in found.items() if isinstance(x, str)])
-        with all_or_nothing([partial(_assign, held, _numbers_of(held)) for held in wanted.values()]):
-            for name, array in found.items():
+        refuse(missing + unexpected + [f"{name} {x}" for name, x in arrays.items() if isinstance(x, str)])
+        with all_or_nothing([partial(_assign, entry, _numbers_of(entry)) for entry in wanted.values()]):
+            for name, array in arrays.items():
                 _assign(wanted[name], array)
 
     def _held(self) -> dict[Any, Any]:
@@ -188,8 +188,8 @@ class Module(KeywordsChecked):
 # Finding what a module holds
 
 
-def _add_parameters(items: Iterable[Any], found: dict[Any, None], seen: set[int]) -> None:
-    """Add the parameters in these items to `found`, in order. A module that overrides `parameters()` lists its own.
+def _add_parameters(items: Iterable[Any], parameters: dict[Any, None], seen: set[int]) -> None:
+    """Add the parameters in these items, in order. A module that overrides `parameters()` lists its own.
 
     While a mode is on, every node is added.
 
@@ -197,23 +197,23 @@ def _add_parameters(items: Iterable[Any], found: dict[Any, None], seen: set[int]
     holds is asked for first.
     """
     for x in items:
-        kind = type(x)
-        if kind is Value:
+        cls = type(x)
+        if cls is Value:
             if x._row is LEAF or modes_on:
-                found[x] = None
-        elif kind is bool or kind is str:
+                parameters[x] = None
+        elif cls is bool or cls is str:
             continue
-        elif kind is list:
+        elif cls is list:
             if id(x) not in seen:
                 seen.add(id(x))
-                _add_parameters(x, found, seen)
+                _add_parameters(x, parameters, seen)
         elif isinstance(x, (Module, tuple, dict, list)):
             if id(x) not in seen:  # a module may refer to its parent
                 seen.add(id(x))
                 inner = _listed(x) if isinstance(x, Module) else x.values() if isinstance(x, dict) else x
-                _add_parameters(inner, found, seen)
+                _add_parameters(inner, parameters, seen)
         elif is_node(x) and (node_of(x)._row is LEAF or modes_on):
-            found[x] = None
+            parameters[x] = None
 
 
 def _listed(module: Module) -> Iterable[Any]:
@@ -246,10 +246,10 @@ def _state(module: Module) -> list[tuple[str, Any]]:
 
     What an overridden `parameters()` lists, and no attribute has, is an entry too, of the innermost such module.
     """
-    held = [*_held_in(module)]
-    state = [(name, x) for name, x in held if not isinstance(x, Module)]
+    members = [*_held_in(module)]
+    state = [(name, x) for name, x in members if not isinstance(x, Module)]
     known = {leaf for _, x in state for leaf in leaves(x)}
-    for name, x in reversed(held):
+    for name, x in reversed(members):
         if isinstance(x, Module) and type(x).parameters is not Module.parameters:
             others = [p for p in dict.fromkeys(type(x).parameters(x)) if p not in known]
             known.update(others)
@@ -259,20 +259,20 @@ def _state(module: Module) -> list[tuple[str, Any]]:
 
 def named_leaves(module: Module) -> Iterator[tuple[str, Any]]:
     """Pairs (name, leaf) of all that the state dict holds. A leaf that is in several places has several names."""
-    for name, held in _state(module):
-        if isinstance(held, (list, tuple)):
-            yield from ((f"{name}.{i}", leaf) for i, leaf in enumerate(held))
+    for name, entry in _state(module):
+        if isinstance(entry, (list, tuple)):
+            yield from ((f"{name}.{i}", leaf) for i, leaf in enumerate(entry))
         else:
-            yield name, held
+            yield name, entry
 
 
 def _by_name(module: Module) -> dict[str, Any]:
     """The state by name; raises if two entries have the same name, since one would be lost."""
     named: dict[str, Any] = {}
-    for name, held in _state(module):
+    for name, entry in _state(module):
         if name in named:
             raise ValueError(f"two things in this module have the name {name!r} in its state: rename a key")
-        named[name] = held
+        named[name] = entry
     return named
 
 
@@ -280,17 +280,17 @@ def _by_name(module: Module) -> dict[str, Any]:
 # To arrays and back
 
 
-def _numbers_of(held: Any) -> Any:
+def _numbers_of(entry: Any) -> Any:
     import numpy as np
 
-    return np.array([leaf.data for leaf in held] if isinstance(held, (list, tuple)) else held.data)
+    return np.array([leaf.data for leaf in entry] if isinstance(entry, (list, tuple)) else entry.data)
 
 
-def _loaded(x: Any, held: Any) -> Any:
-    """The array to load into `held`, or, if it does not fit, a message that says why."""
+def _loaded(x: Any, entry: Any) -> Any:
+    """The array to load into `entry`, or, if it does not fit, a message that says why."""
     import numpy as np
 
-    now = _numbers_of(held)
+    now = _numbers_of(entry)
     try:
         array = np.asarray(x)
     except ValueError:
@@ -301,13 +301,13 @@ def _loaded(x: Any, held: Any) -> Any:
     return unfit(array if hasattr(x, "dtype") else fitted, now) or fitted  # plain numbers have any dtype
 
 
-def _assign(held: Any, array: Any) -> None:
-    if isinstance(held, (Node, list, tuple)):
-        for leaf, number in zip(leaves(held), array.ravel().tolist(), strict=True):
+def _assign(entry: Any, array: Any) -> None:
+    if isinstance(entry, (Node, list, tuple)):
+        for leaf, number in zip(leaves(entry), array.ravel().tolist(), strict=True):
             leaf.data = number
     else:
         with no_grad():
-            held.copy_(array)
+            entry.copy_(array)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -360,8 +360,8 @@ def _waits(x: Any) -> bool:
 
 def _flat(tree: Any) -> tuple[Any, ...]:
     """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
-    found = [x if modes_on and _waits(x) else node_of(x) for x in leaves(tree)]
-    return tuple([x for x in found if isinstance(x, Node) or _waits(x)])
+    nodes = [x if modes_on and _waits(x) else node_of(x) for x in leaves(tree)]
+    return tuple([x for x in nodes if isinstance(x, Node) or _waits(x)])
 
 
 Module.__call__ = _tagging(Module.__call__)
