@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from function_helpers import Cube, Exp, Product
 
 import micrograd
-from micrograd import Tensor, Value, concatenate, einsum, nn, stack, where
+from micrograd import Tensor, Value, concatenate, einsum, gradient, nn, stack, where
 from micrograd import functional as F
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -65,6 +66,8 @@ FUNCTIONS: dict[str, Case] = {
     "Conv2d": (filled(nn.Conv2d(2, 3, 2, padding=1)), (RNG.normal(size=(2, 2, 3, 3)),)),
     "MaxPool2d": (nn.MaxPool2d(2), (RNG.normal(size=(1, 2, 4, 4)),)),
     "Embedding": (filled(nn.Embedding(5, 3)), (np.array([[0, 3], [3, 4]]),)),
+    "Functions of a user": (lambda a, b: Product.apply(Exp.apply(Cube.apply(a)), b), (A, A[::-1].copy())),
+    "the gradient of a Function": (gradient(lambda a: Exp.apply(Cube.apply(a)).sum()), (A,)),
     "MLP": (filled(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))), (ROWS,)),
 }
 

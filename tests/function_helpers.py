@@ -62,6 +62,68 @@ class Product(Function):
         return g * y, g * x
 
 
+class Power:
+    """Has a setting that is an argument, saves its result and a None, and returns more Nones than it needs."""
+
+    @staticmethod
+    def forward(ctx, x, y, n):
+        ctx.n = n
+        out = (x * y) ** n
+        ctx.save_for_backward(x, None, y, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        x, _, y, out = ctx.saved_tensors
+        return g * ctx.n * out / x, g * ctx.n * out / y, None, None, None
+
+
+class ProductAndQuotient:
+    """Has two results, and saves the second, from which the gradient of the first is computed too."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        quotient = x / y
+        ctx.save_for_backward(x, y, quotient)
+        return x * y, quotient
+
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y, quotient = ctx.saved_tensors
+        return g * x / quotient + h / y, g * x - h * quotient / y
+
+
+class WithAConstant:
+    """Marks a result as not differentiable, and saves it."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        two = x * 0 + 2.0
+        ctx.mark_non_differentiable(two)
+        ctx.save_for_backward(x, y, two)
+        return x * y, two
+
+    @staticmethod
+    def backward(ctx, g, of_two):
+        x, y, two = ctx.saved_tensors
+        return g * y * (two - 1) + of_two * 100, g * x * (two - 1) + of_two * 100
+
+
+FUNCTIONS = {  # what is written, its results at x and y, and the same composed of rows
+    "saves its argument": (Cube, lambda f, x, y: [f(x)], lambda x, y: [x**3]),
+    "arguments that are no nodes": (Scale, lambda f, x, y: [f(x, 3.0, "three") * y], lambda x, y: [x * 3.0 * y]),
+    "one twice": (Product, lambda f, x, y: [f(x, x)], lambda x, y: [x * x]),
+    "nested": (Exp, lambda f, x, y: [f(f(x.tanh()))], lambda x, y: [x.tanh().exp().exp()]),
+    "a setting and a saved result": (Power, lambda f, x, y: [f(x, y, 3)], lambda x, y: [(x * y) ** 3]),
+    "two results": (ProductAndQuotient, lambda f, x, y: f(x, y), lambda x, y: [x * y, x / y]),
+    "the first of two": (ProductAndQuotient, lambda f, x, y: [f(x, y)[0]], lambda x, y: [x * y]),
+    "the second twice": (ProductAndQuotient, lambda f, x, y: [f(x, y)[i] for i in (1, 0, 1)],
+                         lambda x, y: [x / y, x * y, x / y]),
+    "not differentiable": (WithAConstant, lambda f, x, y: f(x, y), lambda x, y: [x * y, (x * 0 + 2.0).detach()]),
+    "not differentiable and gone": (WithAConstant, lambda f, x, y: [f(x, y)[0]], lambda x, y: [x * y]),
+}  # fmt: skip
+
+
 def make(backward_, forward=lambda ctx, x: x * 1):
     """A Function of these two."""
     return type("Made", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward_)})

@@ -89,7 +89,7 @@ def by_closure(x):
 
 
 class Square(micrograd.Function):
-    """The square, as a Function."""
+    """The square, as a Function of operations."""
 
     @staticmethod
     def forward(ctx, x):
@@ -102,10 +102,24 @@ class Square(micrograd.Function):
         return g * 2 * x
 
 
+class SquareOfNumbers(micrograd.Function):
+    """The square, as a Function that reads numbers."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.data**2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.data * 2 * ctx.saved_tensors[0].data
+
+
 WAYS = {
     "a function of operations": lambda x: x * x,
     "a closure": by_closure,
-    "a `Function`": Square.apply,
+    "a `Function` of operations": Square.apply,
+    "a `Function` that reads numbers": SquareOfNumbers.apply,
     "a row of the table": lambda x: x**2,
 }
 
@@ -122,6 +136,10 @@ def second_derivative(f):
     x = micrograd.Value(3.0)
     (slope,) = micrograd.grad(f(x), x, create_graph=True)
     return float(micrograd.grad(slope, x)[0]) == 2.0
+
+
+def compiled_twice(f):
+    return [micrograd.compile(f, backend=backend)(3.0).data for backend in ("python", "numpy")] == [9.0, 9.0]
 
 
 def exported(f, path):
@@ -145,7 +163,8 @@ def test_table_of_ways_to_add_an_operation_says_what_each_can_do(tmp_path):
     for way, f in WAYS.items():
         actions = (
             partial(second_derivative, f),
-            lambda f=f: micrograd.compile(f)(3.0),
+            partial(compiled_twice, f),
+            partial(exported, f, tmp_path / "model.js"),
             partial(exported, f, tmp_path / "model.onnx"),
             partial(formula, f),
         )

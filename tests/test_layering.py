@@ -33,7 +33,7 @@ ROOMS: dict[str, tuple[set[str], int]] = {
     "viz.drawing": (GROUND | {"viz"}, 22_400),
     "viz.playing": (GROUND | {"viz", "viz.drawing"}, 17_150),
     "viz.training": (GROUND | {"tensor", "functional", "nn", "viz", "viz.drawing", "viz.playing"}, 18_950),
-    "viz.from_torch": (GROUND | {"tensor", "functional", "viz", "viz.drawing"}, 5_550),
+    "viz.from_torch": (GROUND | {"tensor", "functional", "viz", "viz.drawing"}, 4_700),
     "command": (GROUND | {"viz", "viz.drawing"}, 6_650),
 }
 # And of tokens of JavaScript, as the joiner of pages tells them

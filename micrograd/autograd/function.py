@@ -3,7 +3,8 @@
 Each result of a call records one `Many` row, whose rule calls your `backward`. An ordinary pass hands `backward`
 constants, with their values from the forward pass. Under `create_graph=True` it receives the nodes themselves, so that
 what it computes is recorded and can be differentiated again; numbers that it got in another way raise there. `jvp`
-records it on the gradient alone.
+records it on the gradient alone. While `compile` traces, all of these nodes are symbols, of which both methods compute
+others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from ..common.trees import leaves, tree_map
 from ..engine.modes import is_grad_enabled, listener, no_grad
 from ..engine.value import Value, number
-from ..scalars.kinds import differentiating, hidden, is_node, node_of
+from ..scalars.kinds import differentiating, hidden, is_node, is_tracing, node_of, plain, traced
 from ..scalars.rows import Many, nothing
 from ..tensor.tensor import Tensor
 
@@ -73,6 +74,9 @@ class Function:
     depend on an argument, and its derivative is unknown. `constants` lists the attributes of `ctx` that do not. There
     is no need to list plain arguments of `apply`, nor None, strings, integers and bools, such as an axis, a shape, an
     array of indices or a mask.
+
+    To be compiled, both methods must be written with ops, and not read numbers. The program then has what they compute,
+    and `backward` gives its derivative.
 
     >>> class Cube(Function):
     ...     @staticmethod
@@ -153,9 +157,9 @@ class Function:
                 number.
         """
         listener().own_op(cls.__name__)
-        call = _Call(cls, args)
+        call = _Call(cls, tuple(map(traced, args)))
         with no_grad(), hidden(None):  # it may read numbers, also inside a backward that may not
-            result = cls.forward(call.ctx, *args)
+            result = cls.forward(call.ctx, *call.args)
         if not call.operands:
             return result
         outs = call.answer(result if isinstance(result, tuple) else (result,))
@@ -197,9 +201,12 @@ class _Call:
 
     def node_of(self, result: Any) -> Any:
         """One result of `forward` as a new constant."""
+        if isinstance(result, self.kind) and is_tracing():
+            with hidden(None):
+                return traced(result).detach()
         data = node_of(result)._data if isinstance(result, self.kind) else result
         if self.kind is Tensor and not (is_node(data) or data is None or isinstance(data, (tuple, list))):
-            return Tensor(data)
+            return traced(Tensor(data))
         if self.kind is Tensor or (data := number(data)) is None:
             what = f"{self.kind.__name__}s must return one of these, a number or a tuple of several"
             raise TypeError(f"{self.name}.forward of {what}, found {type(result).__name__}")
@@ -216,7 +223,7 @@ class _Call:
 
     def remember(self, node: Any, j: int) -> None:
         """Record the history of result j: a row, the operands and the values that were saved."""
-        if self.is_constant[j] or getattr(node._data, "dtype", np.dtype(float)).kind != "f":
+        if self.is_constant[j] or (getattr(node._data, "dtype", None) or np.dtype(float)).kind != "f":
             return
         word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
         row = Many(self.name, nothing, partial(self.rule, j), word=word)
@@ -239,7 +246,8 @@ class _Call:
         with hidden([*map(node_of, (g, *nodes.values()))]), differentiating():
             parts = self.parts(_replaced(self.ctx, nodes), j, g)
         # a constant may be a Tensor that the user holds: copy it, since it may become a `.grad`
-        return [Tensor(part) if isinstance(part, Tensor) and not part.requires_grad else part for part in parts]
+        held = lambda part: isinstance(part, Tensor) and not (part.requires_grad or is_tracing())  # noqa: E731
+        return [Tensor(part) if held(part) else part for part in parts]
 
     def result(self, j: int) -> Any:
         """Result j, rebuilt if it no longer exists; raises if its data were changed."""
@@ -247,7 +255,7 @@ class _Call:
         if node is None:
             node = node_of(self.operands[0])._constant(self.data[j])
             self.remember(node, j)
-        if not np.array_equal(self.data[j], node._data, equal_nan=True):
+        if self.data[j] is not node._data and not np.array_equal(self.data[j], node._data, equal_nan=True):
             raise RuntimeError(f"create_graph=True: the result of {self.name} was changed since: run forward again")
         return getattr(node, "tensor", node)
 
@@ -270,7 +278,7 @@ class _Call:
 
     def parts(self, ctx: Context, j: int, g: Any) -> list[Any]:
         """The gradients that backward returns for the operands, given that of result j, or None; checked."""
-        zero = lambda x: np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0  # noqa: E731
+        zero = lambda x: 0.0 if getattr(x, "shape", None) is None else np.zeros(x.shape, x.dtype)  # noqa: E731
         gradients = [g if i == j else _constant(node_of(g), zero(x)) for i, x in enumerate(self.data)]
         parts = self.cls.backward(ctx, *gradients)
         parts = [*parts] if isinstance(parts, (tuple, list)) else [parts]
@@ -293,7 +301,7 @@ class _Call:
         except (TypeError, ValueError) as error:
             raise type(error)(f"{returned} what is no gradient of argument {i}: {error}") from None
         linear = part.requires_grad or not g.requires_grad if is_node(part) else not is_grad_enabled()
-        if not linear and np.any(node_of(seed)._data):
+        if not linear and ((is_tracing() and is_node(part)) or np.any(plain(part))):  # a symbol may be any number
             fault = "was not computed from the node g" if is_node(part) else f"is a plain {type(part).__name__}"
             raise self.frozen(f"what it returned for argument {i} {fault}")
         return seed
@@ -305,8 +313,8 @@ class _Call:
 
 def _is_harmless(x: Any) -> bool:
     """True for what has no derivative: None, text, and integers and bools of any sort, such as a shape or a mask."""
-    plain = x is None or x is ... or isinstance(x, (int, str, bytes, slice, type, np.dtype))
-    return plain or getattr(getattr(x, "dtype", None), "kind", "f") in "iub"
+    of_python = x is None or x is ... or isinstance(x, (int, str, bytes, slice, type, np.dtype))
+    return of_python or getattr(getattr(plain(x), "dtype", None), "kind", "f") in "iub"
 
 
 def _replaced(ctx: Context, by: dict[int, Any]) -> Context:

@@ -294,7 +294,7 @@ class Compiled(Transformable):
             if way() == "uncompiled" or (is_anomaly_enabled() and not self.settings["batch"]):
                 return self.untraced(args, named)
             if way() == "checked":
-                return checked_call(self, Compiled.__call__, args, named)
+                return checked_call(self, Compiled.__call__, args, named)[0]
         try:
             key = _key(args, named)
         except TypeError:

@@ -118,8 +118,7 @@ class Built:
                 f"{given.differentiable[0][0].place} requires a gradient; pass x.detach() for a constant"
             )
         with watched_gradients(), tracing(trace), np.errstate(all="ignore"):  # zeros stand for the samples of a batch
-            run = partial(without_remains, reached, partial(fn, *given.seen, **named))
-            tree = tree_map(given.result, without_draws(run, generators_in(reached)))
+            tree = tree_map(given.result, _guarded(reached, partial(fn, *given.seen, **named)))
             seen = set(trace.leaves)
             for p in self.trained:
                 if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
@@ -128,12 +127,14 @@ class Built:
             self.plain = self.plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
             recorded = any(map(_is_recorded, leaves(tree)))
             form = NormalForm(list(map(data_of, leaves(tree))), None if recorded else DETACH)
-            self.vector = is_worthwhile(form, tree, given.samples, backend)
+            by_rows = not (recorded and trace.of_users)  # as a vectorized program is differentiated
+            self.vector = by_rows and is_worthwhile(form, tree, given.samples, backend)
             if not self.vector:
                 tree = tree_map(given.for_each, tree)
             self._outputs(tree, given.samples)
-            gradients = self._gradients(trace, given, form, tree)
-        del tree  # and with it the nodes created inside
+            differentiate = partial(self._gradients, trace, given, form, tree)
+            gradients = _guarded(reached, differentiate) if trace.of_users else differentiate()
+        del tree, differentiate  # and with it the nodes created inside
         alive = trace.settle()
         rules, values = [rule for _, rule in trace.checks], rebuilt([x for x, _ in trace.checks])
         for rule, x in zip(rules, values, strict=True):
@@ -208,7 +209,7 @@ class Built:
             return {name: node for name, node in wanted.items() if data_of(node) in used}
         seeds = [] if self.fused else [trace.like(f"seed{i}", x) for i, x in enumerate(roots)]
         asked = roots and wanted  # roots may require a gradient only for one that the function takes inside
-        parts = grad(roots, [*wanted.values()], seeds or None, allow_unused=True) if asked else ()
+        parts = grad(roots, [*wanted.values()], seeds or None, True, allow_unused=True) if asked else ()  # maybe twice
         pairs = zip(wanted.items(), parts, strict=False)
         return {name: _over_samples(node, data_of(g)) for (name, node), g in pairs if g is not None}
 
@@ -317,6 +318,11 @@ class Built:
             self.back = write(Lowered((*self.lowered.parameters, *seeds), self.lowered.reads, grads))
             self.lowered = replace(self.lowered, gradients=[], by=())
         self.code: Executable = write(self.lowered)
+
+
+def _guarded(reached: list[Any], run: Callable[[], Any]) -> Any:
+    """What code of the user's returns, if it leaves no node in what it reaches, and draws no random number."""
+    return without_draws(partial(without_remains, reached, run), generators_in(reached))
 
 
 def _differentiated(program: Lowered) -> tuple[list[Read], list[Any]]:

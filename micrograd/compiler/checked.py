@@ -10,24 +10,24 @@
 Traceback (most recent call last):
 RuntimeError: the compiled function gives 6.0 for the result, and the function itself 15.0...
 
-The results are compared first, then the gradients of each with respect to every leaf; and with `update=`, the
-parameters after the step, and what the optimizer remembers of them.
+The results are compared first, then the gradients of each with respect to every leaf; and with `update=`, the loss of
+the step, the parameters after it, and what the optimizer remembers of them. All are compared as `Pairs`: a name, the
+number or array that the program gives, and that of the function itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from copy import copy, deepcopy
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..common.trees import leaves, refilled, tree_map
+from ..common.trees import leaves, tree_map
 from ..engine.modes import Mode
 from ..engine.rows import LEAF
 from ..engine.value import Value
 from ..nn.module import Module
-from ..optim.optimizers import State
 from ..scalars.kinds import is_node, node_of, plain
 from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
@@ -37,6 +37,7 @@ from .trace_errors import defined_at, generators_in, restore, states
 
 NEAR, NEAR_FLOAT32 = 1e-9, 1e-4  # what may be rounding, relative to the greatest number in an array
 FLOOR = 1e-3  # the same for a number that is small beside the others: this part of it, of the greatest of them or of 1
+Pairs = list[tuple[str, Any, Any]]
 _way: ContextVar[Any] = ContextVar("way", default=None)
 
 
@@ -93,20 +94,20 @@ class Checked:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A call
+# Two runs
 
 
-def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The result of a call by the program, `run`, if the function itself gives the same."""
+def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+    """The results of a call by the program, `run`, and by the function itself, which are the same."""
     with _by_program():
         found = run(f, *args, **named)
     wanted = itself(f, args, named)
-    if problem := difference(f, found, wanted, args):
+    if problem := difference(f, args, found, wanted):
         with _by_program():
             traced_now = f.fresh()(*args, **named)
-        stale = not difference(f, traced_now, wanted, args)
+        stale = not difference(f, args, traced_now, wanted)
         raise failure(f, problem + _STALE * stale)
-    return found
+    return found, wanted
 
 
 _STALE = "; a new trace gives the same: what was a constant has changed since the last one, so call retrace()"
@@ -118,171 +119,105 @@ def failure(f: Any, problem: str) -> RuntimeError:
 
 
 def itself(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What the function returns uncompiled. It must not draw, so the global generators are as before."""
+    """What the function returns uncompiled; of samples, for each. It must not draw: the generators are as before."""
     before = states(generators := generators_in(()))
     try:
         with _uncompiled(), np.errstate(all="ignore"):
-            return _of_samples(f, args, named) if f.settings["batch"] else f.untraced(args, named)
+            if not f.settings["batch"]:
+                return f.untraced(args, named)
+            return [untraced(f.fn, sample, named, True) for sample in _samples(args)]
     finally:
         restore(generators, before)
 
 
-def _of_samples(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The function of one sample, for each: a tree like that of the first, whose leaves are lists."""
+def _samples(args: tuple[Any, ...]) -> Iterator[Any]:
+    """The arguments for each sample: of arrays, its part as numbers."""
     n = next(len(x) for x in leaves(args) if isinstance(x, np.ndarray))
-    one = lambda i: tree_map(lambda x: x[i].astype(float).tolist() if isinstance(x, np.ndarray) else x, args)  # noqa: E731
-    found = [untraced(f.fn, one(i), named, True) for i in range(n)]
-    return refilled(found[0], map(Samples, zip(*map(leaves, found), strict=True))) if found else found
-
-
-class Samples:
-    """A result for each sample."""
-
-    def __init__(self, parts: tuple[Any, ...]):
-        self.parts = parts
-
-
-class Out(NamedTuple):
-    """A result as nodes and as numbers."""
-
-    name: str
-    nodes: list[Any]
-    numbers: Any
-
-
-def _outs(tree: Any) -> list[Out]:
-    return [_out(name if "[" in name else "the result", x) for name, x in placed(tree, "result")]
-
-
-def _out(name: str, x: Any) -> Out:
-    parts = x.parts if isinstance(x, Samples) else (x,)
-    numbers = [plain(part) for part in parts]
-    of_all = isinstance(x, Samples) and not isinstance(numbers[0], (bool, str, type(None)))
-    return Out(name, list(filter(is_node, parts)), np.array(numbers) if of_all else numbers[0])
-
-
-def difference(f: Any, found: Any, wanted: Any, args: tuple[Any, ...]) -> str:
-    """The first difference between two results or their gradients, as text; "" if there is none."""
-    ours, theirs = _outs(found), _outs(wanted)
-    if [x.name for x in ours] != [x.name for x in theirs]:
-        return f"{found!r:.60}, and the function itself {wanted!r:.60}"
-    near = rounding(f)
-    top = greatest(x.numbers for x in theirs)
-    for a, b in zip(ours, theirs, strict=True):
-        if problem := unlike(a.name, a.numbers, b.numbers, near, top):
-            return problem
-    names = _names(f, args)
-    inputs = list(dict.fromkeys([*names, *_leaves([*ours, *theirs])]))
-    for a, b in zip(ours, theirs, strict=True):
-        both = [_gradients(out, inputs) for out in (a, b)]
-        top = greatest(both[1])
-        for node, g, expected in zip(inputs, *both, strict=True):
-            name = f"the gradient of {a.name} with respect to {names.get(node) or _shown(node)}"
-            if problem := unlike(name, g, expected, near, top):
-                return problem
-    return ""
-
-
-def _leaves(outs: list[Out]) -> Iterator[Any]:
-    """The leaves that the results depend on."""
-    roots = [node_of(x) for out in outs for x in out.nodes]
-    for node in topological([root for root in roots if root._row is not None]):
-        if node._row is LEAF:
-            yield node
-
-
-def _gradients(out: Out, inputs: list[Any]) -> list[Any]:
-    """The gradients of one result, each of its elements weighted by another number; 0 where it does not depend."""
-    roots = [x for x in out.nodes if x.requires_grad]
-    weights: list[Any] = [1.0 + i / max(len(roots) - 1, 1) for i in range(len(roots))]
-    if len(roots) == 1 and isinstance(roots[0], Tensor):
-        weights = [np.linspace(1.0, 2.0, roots[0].size).reshape(roots[0].shape).astype(roots[0].dtype)]
-    nodes = [*map(node_of, roots)]
-    grads = run_pass(nodes, seeded(nodes, weights, False), inputs=inputs)[1] if nodes else {}
-    return [0.0 if (g := grads.get(node)) is None else plain(g) for node in inputs]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A training step
+    for i in range(n):
+        yield tree_map(lambda x, i=i: x[i].astype(float).tolist() if isinstance(x, np.ndarray) else x, args)
 
 
 def checked_step(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The loss of a step by the program, `run`, if the function itself and the optimizer make the same step."""
-    checked_call(f.loss, run, args, named)
-    update, wanted = f.optimizer, stepped(f.optimizer, itself(f, args, named))
+    update, (_, loss) = f.optimizer, checked_call(f.loss, run, args, named)
+    trial = stepped(update, loss)
     before = [(p, copy(plain(p)), deepcopy(dict(update.state[p]))) for p in update.params]
     with _by_program():
-        loss = run(f, *args, **named)
-    names, near = _names(f, args), rounding(f)
-    top = greatest(map(plain, wanted.params))
-    for p, q in zip(update.params, wanted.params, strict=True):
-        name = names.get(node_of(p)) or _shown(node_of(p))
-        pairs = [(name, plain(p), plain(q))]
-        pairs += [(f"{key!r} of {name}", update.state[p].get(key), x) for key, x in wanted.state[q].items()]
-        for what, a, b in pairs:
-            if problem := unlike(what, a, b, near, top):
-                for param, data, state in before:
-                    param.data = data
-                    update.state[param].clear()
-                    update.state[param].update(state)
-                raise failure(f, f"{problem}, after the step")
-    return loss
+        answer = run(f, *args, **named)
+    losses = [("the loss", plain(a), plain(b)) for a, b in zip(leaves(answer), leaves(loss), strict=True)]
+    if problem := first_unlike(f, [losses, _after_the_step(f, args, trial)]):
+        for p, data, state in before:
+            p.data = data
+            update.state[p].clear()
+            update.state[p].update(state)
+        raise failure(f, f"{problem}, after the step")
+    return answer
 
 
 def stepped(update: Any, loss: Any) -> Any:
     """A copy of the optimizer, with copies of its parameters, after a step on this loss."""
-    nodes = list(map(node_of, update.params))
-    wanted = [node for node in nodes if node._row is not None]
-    found = dict(zip(wanted, _gradients(Out("", [loss], 0.0), wanted), strict=True))
+    grads = _gradients([*leaves(loss)], [*map(node_of, update.params)])
     trial = copy(update)
     trial.state, trial.params = {}, []
-    for p, node in zip(update.params, nodes, strict=True):
-        twin = (Value if node._is_number else Tensor)(plain(p), requires_grad=True)
-        g = found.get(node, 0.0)
-        twin.grad = g if node._is_number or g.__class__ is not float else None
+    for p in update.params:
+        node = node_of(p)
+        twin = (Value if node._is_number else Tensor)(plain(p), requires_grad=p.requires_grad)
+        twin.grad = grads.get(node, 0 if node._is_number else None)
         trial.params.append(twin)
-        trial.state[twin] = State(deepcopy(dict(update.state[p])))
-    trial._reduced = True
+        trial.state[twin] = deepcopy(dict(update.state[p]))
     trial.step()
     return trial
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Numbers, and names for them
+# What is compared
 
 
-def rounding(f: Any) -> float:
-    """The relative difference that rounding may make: that of the coarsest floats in the program."""
-    kinds = [x.dtype for x in f.program.built.lowered.steps if x.shape is not None]
-    return NEAR_FLOAT32 if any(kind.kind == "f" and kind.itemsize < 8 for kind in kinds) else NEAR
+def difference(f: Any, args: tuple[Any, ...], found: Any, wanted: Any) -> str:
+    """The first difference between two results, or between their gradients, as text; "" if there is none."""
+    of_samples = f.settings["batch"]
+    ours, theirs = _by_place(found), [*map(_by_place, wanted if of_samples else [wanted])]
+    if any([*tree] != [*ours] for tree in theirs):
+        return f"{found!r:.60}, and the function itself {wanted!r:.60}"
+    each = [(name, x, [tree[name] for tree in theirs]) for name, x in ours.items() if theirs]
+    return first_unlike(f, _results(each, of_samples, names_in(f, args)))
 
 
-def greatest(numbers: Any) -> float:
-    """The greatest finite number, or 1."""
-    return max((abs(x) for part in numbers for x in _flat(part) or () if math.isfinite(x)), default=1.0)
+def _results(each: list[tuple[str, Any, list[Any]]], of_samples: bool, names: dict[Any, str]) -> Iterator[Pairs]:
+    """The results; then, for each of them, its gradients. The function itself may have given one for each sample."""
+    pairs = [(name, plain(x), [*map(plain, parts)]) for name, x, parts in each]
+    yield [(name, a, np.array(b) if of_samples and isinstance(a, np.ndarray) else b[0]) for name, a, b in pairs]
+    roots = [node_of(x) for _, found, parts in each for x in (found, *parts) if is_node(x) and x.requires_grad]
+    inputs = [node for node in topological(roots) if node._row is LEAF]
+    for name, x, parts in each:
+        a, b = _gradients([x], inputs), _gradients(parts, inputs)
+        to = f"the gradient of {name} with respect to"
+        yield [(f"{to} {_name(node, names)}", a.get(node, 0.0), b.get(node, 0.0)) for node in inputs]
 
 
-def _flat(x: Any) -> list[Any] | None:
-    """The numbers of an array, or the only one; None if x is neither."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.ravel().tolist()
-    return [x] if isinstance(x, (int, float)) else None
+def _gradients(parts: list[Any], inputs: list[Any]) -> dict[Any, Any]:
+    """The gradients of a result, each of its elements weighted by another number, with respect to these nodes."""
+    roots = [x for x in parts if is_node(x) and x.requires_grad]
+    weights: list[Any] = [1.0 + i / max(len(roots) - 1, 1) for i in range(len(roots))]
+    if len(roots) == 1 and isinstance(roots[0], Tensor):
+        weights = [np.linspace(1.0, 2.0, roots[0].size).reshape(roots[0].shape).astype(roots[0].dtype)]
+    nodes = [*map(node_of, roots)]
+    grads = run_pass(nodes, seeded(nodes, weights, False), inputs=inputs)[1] if nodes else {}
+    return {node: plain(g) for node, g in grads.items()}
 
 
-def unlike(name: str, a: Any, b: Any, near: float, top: float) -> str:
-    """Where two numbers or arrays differ, as text; "" if they do not."""
-    ours, theirs = _flat(a), _flat(b)
-    if ours is None or theirs is None:
-        return "" if a is b or a == b else f"{a!r:.60} for {name}, and the function itself {b!r:.60}"
-    shapes = getattr(a, "shape", ()), getattr(b, "shape", ())
-    if shapes[0] != shapes[1]:
-        return f"the shape {shapes[0]} for {name}, and the function itself {shapes[1]}"
-    most = near * max(greatest([b]) * (len(theirs) > 0), FLOOR * max(top, 1.0))
-    for i, (x, y) in enumerate(zip(ours, theirs, strict=True)):
-        if not (x == y or abs(x - y) <= most or (x != x and y != y)):
-            index = f"{list(map(int, np.unravel_index(i, shapes[0])))} of " if shapes[0] else ""
-            return f"{x!r} for {index}{name}, and the function itself {y!r}"
-    return ""
+def _after_the_step(f: Any, args: tuple[Any, ...], trial: Any) -> Pairs:
+    """The parameters, and what the optimizer remembers of them."""
+    update, names, pairs = f.optimizer, names_in(f, args), []
+    for p, q in zip(update.params, trial.params, strict=True):
+        name = _name(node_of(p), names)
+        pairs.append((name, plain(p), plain(q)))
+        pairs += [(f"{key!r} of {name}", update.state[p].get(key), x) for key, x in trial.state[q].items()]
+    return pairs
+
+
+def _by_place(tree: Any) -> dict[str, Any]:
+    return {place if "[" in place else "the result": x for place, x in placed(tree, "result")}
 
 
 def placed(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -294,16 +229,59 @@ def placed(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield name, tree
 
 
-def _names(f: Any, args: tuple[Any, ...]) -> dict[Any, str]:
-    """The nodes that may get a gradient from outside of the function, and names for them: "" for lack of one."""
-    nodes: dict[Any, str] = {node_of(p): "" for p in f.program.built.leaves if p.requires_grad}
-    for module in f.program.guard[1].values():
-        for name, p in module.named_parameters() if isinstance(module, Module) else ():
-            nodes.update({node_of(p): name} if not nodes.get(node_of(p), name) else {})
-    for name, x in zip(f.program.built.names, args, strict=True):
-        nodes |= {node_of(p): place for place, p in placed(x, name) if is_node(p) and p.requires_grad}
-    return {node: node.label or name for node, name in nodes.items()}
+def names_in(f: Any, args: tuple[Any, ...]) -> dict[Any, str]:
+    """Names for nodes: in a module that the function reads, or their places among the arguments."""
+    modules = [x for x in f.program.guard[1].values() if isinstance(x, Module)]
+    named = [(p, name) for module in reversed(modules) for name, p in module.named_parameters()]
+    named += [(p, place) for name, x in zip(f.program.built.names, args, strict=True) for place, p in placed(x, name)]
+    return {node_of(p): name for p, name in named if is_node(p)}
 
 
-def _shown(node: Any) -> str:
-    return f"a Value of {plain(node)}" if isinstance(node, Value) else f"a Tensor of shape {plain(node).shape}"
+def _name(node: Any, names: dict[Any, str]) -> str:
+    kind = f"a Value of {plain(node)}" if isinstance(node, Value) else f"a Tensor of shape {plain(node).shape}"
+    return node.label or names.get(node, kind)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where numbers differ
+
+
+def first_unlike(f: Any, groups: Iterable[Pairs]) -> str:
+    """The first pair that differs by more than rounding, as text; "" if there is none."""
+    kinds = [x.dtype for x in f.program.built.lowered.steps if x.shape is not None]
+    coarse = any(kind.kind == "f" and kind.itemsize < 8 for kind in kinds)
+    near = NEAR_FLOAT32 if coarse else NEAR
+    for pairs in groups:
+        floor = FLOOR * max([1.0, *_sizes([b for _, _, b in pairs])])
+        for name, a, b in pairs:
+            if problem := unlike(name, a, b, near, floor):
+                return problem
+    return ""
+
+
+def unlike(name: str, a: Any, b: Any, near: float, floor: float) -> str:
+    """Where two numbers or arrays differ, as text; "" if they do not."""
+    ours, theirs = _flat(a), _flat(b)
+    if ours is None or theirs is None:
+        return "" if a is b or a == b else f"{a!r:.60} for {name}, and the function itself {b!r:.60}"
+    shapes = getattr(a, "shape", ()), getattr(b, "shape", ())
+    if shapes[0] != shapes[1]:
+        return f"the shape {shapes[0]} for {name}, and the function itself {shapes[1]}"
+    most = near * max([floor, *_sizes([b])])
+    for i, (x, y) in enumerate(zip(ours, theirs, strict=True)):
+        if not (x == y or abs(x - y) <= most or (x != x and y != y)):
+            index = f"{list(map(int, np.unravel_index(i, shapes[0])))} of " if shapes[0] else ""
+            return f"{x!r} for {index}{name}, and the function itself {y!r}"
+    return ""
+
+
+def _sizes(given: list[Any]) -> list[float]:
+    """The finite numbers among these and in these arrays, without their signs."""
+    return [abs(x) for one in given for x in _flat(one) or () if math.isfinite(x)]
+
+
+def _flat(x: Any) -> list[Any] | None:
+    """The numbers of an array, or the only one; None if x is neither."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.ravel().tolist()
+    return [x] if isinstance(x, (int, float)) else None

@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
     name: str
     holder: Any
-    keys: Any  # of a dict all, if None
+    keys: Any  # of a dict or a class all, if None
     before: Any
 
     def now(self) -> Any:
@@ -81,7 +81,7 @@ def _places(x: Any) -> Iterator[Place]:
         for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
             yield _place(f"the variable {name!r}", cell, ("cell_contents",))
     elif isinstance(x, type):
-        yield _place(f"the attribute {{!r}} of {x.__name__}", x, [name for name in vars(x) if name[:2] != "__"])
+        yield _place(f"the attribute {{!r}} of {x.__name__}", x)
     elif isinstance(x, (list, deque, set, dict)):
         yield _place(f"a {kind.__name__}", x)
     if isinstance(held, dict) and not isinstance(x, ModuleType):
@@ -96,6 +96,8 @@ def _place(name: str, holder: Any, keys: Any = None) -> Place:
 
 def _read(holder: Any, keys: Any) -> Any:
     """What is in a list or a set, or, by key or name, in a dict or an object."""
+    if isinstance(holder, type):
+        return {name: x for name, x in vars(holder).items() if name[:2] != "__"}
     if isinstance(holder, dict):
         return dict(holder) if keys is None else {key: holder[key] for key in keys if key in holder}
     if isinstance(holder, CellType):

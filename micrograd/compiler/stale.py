@@ -115,7 +115,7 @@ class Guards:
             "require": _all_require,
         }
         self._names: set[str] = set()  # read by the code
-        self._read: set[str] = {"forward", "__getattr__", *_names_in(getattr(function, "__code__", None))}
+        self._read: set[str] = {"forward", "backward", "__getattr__", *_names_in(getattr(function, "__code__", None))}
         self._everything = False  # is so much read that it is not known by which names?
         self._asked: list[str] = []
         self._letters: dict[int, str] = {}

@@ -77,6 +77,7 @@ class Trace(Interceptor):
         self.watched: dict[int, tuple[weakref.ref[Any], bool | None]] = {}  # nodes of which more than numbers was read
         self.set: list[tuple[weakref.ref[Any], bool, Exception]] = []  # nodes whose requires_grad was set, and was
         self.attributes: set[str] = set()  # names of attributes of arguments that were read
+        self.of_users: bool = False  # True if the nodes alone know a derivative, and not the rows of the Symbols
         self.by_identity: bool = False  # True if the function takes a gradient with respect to one of them
 
     # ---- inputs
@@ -140,7 +141,7 @@ class Trace(Interceptor):
             return x
         node: Any = node_of(x)
         if isinstance(node._row, Closure) and any(map(is_traced, x._prev)):
-            self.own_op(node._row.name)
+            raise frozen(OWN_OP.format(node._row.name))
         wanted = node._row is not None
         name = f"p{len(self.order)}"
         data, source = node._data, x if is_users(type(x)) else None
@@ -150,8 +151,13 @@ class Trace(Interceptor):
         self.order.append(leaf)
         return made
 
-    tensor_of: Callable[..., Any] = staticmethod(traced_tensor)
-    value_of: Callable[..., TracedValue] = staticmethod(traced_value)
+    def meets_arrays(self, x: Any) -> bool:
+        """True if x is one number, which under `batch=True` may be many."""
+        return not getattr(x._data, "shape", ())
+
+    def crossed(self, x: Any) -> Any:
+        """The traced node in place of x, a new Tensor made from a Value or a new Value from a Tensor."""
+        return traced_tensor(x._node) if isinstance(x, Tensor) else traced_value(x._data)
 
     def like(self, name: str, x: Any) -> Any:
         """A constant of the same kind and shape as x, which is traced."""
@@ -228,8 +234,8 @@ class Trace(Interceptor):
         raise frozen(CHANGED.format(what))
 
     def own_op(self, name: str) -> None:
-        """Raise because an op defined by the user was called, which has no rules in the table."""
-        raise frozen(OWN_OP.format(name))
+        """Note that a `Function` was called: what its results send is not the derivative of what it computes."""
+        self.of_users = True
 
     def settle(self) -> list[Leaf]:
         """The outside nodes. One that was created inside, and no longer exists, is a constant: the graph knows it."""

@@ -70,7 +70,7 @@ DRAWN = (
 )
 OWN_OP = (
     "a compiled function cannot use {}, whose derivative was written by hand for numbers: its program is made from the "
-    "rows of the table. Write it with ops of micrograd's, or call it outside"
+    "rows of the table. Write it with ops of micrograd's, as a Function whose two methods use ops, or call it outside"
 )
 UNWATCHED = (
     "a compiled function cannot use {}: no variable, attribute, list or dict that its code names leads there, so "

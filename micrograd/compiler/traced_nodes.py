@@ -22,10 +22,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..engine.by_hand import Closure
-from ..engine.modes import interceptor
+from ..engine.modes import interceptor, reading, value_of
 from ..engine.rows import LEAF, Row
 from ..engine.value import Node, Value, fill_slots
-from ..scalars.kinds import is_tracing
+from ..scalars.kinds import is_tracing, node_of
 from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
 from .graph import EndedGraph
 from .symbols import BINARY, Symbol, stand_in
@@ -69,6 +69,13 @@ def own(x: Any, graph: Any = None) -> Any:
     if has_ended(x) or (graph is not None and data.__class__ is Symbol and data.graph is not graph):
         raise frozen(ELSEWHERE)
     return x
+
+
+def detaching(x: Any) -> Any:
+    """The node itself; raises if it is used where it is not, as `own` does, or if a derivative would miss it."""
+    if refuse := value_of(reading):
+        refuse(node_of(x))
+    return own(x)
 
 
 def _refusing(what: str) -> Callable[..., Any]:
@@ -161,7 +168,7 @@ class TracedValue(Traced, Value):
 
     def detach(self) -> Any:
         """A constant with the same Symbol."""
-        return own(self)._apply(DETACH, (self,))
+        return detaching(self)._apply(DETACH, (self,))
 
 
 class TracedTensor(Traced, Tensor):
@@ -181,7 +188,7 @@ class TracedTensor(Traced, Tensor):
 
     def detach(self) -> Any:
         """A constant with the same Symbol."""
-        return traced_tensor(new_node(own(self)._node._data))
+        return traced_tensor(new_node(detaching(self)._node._data))
 
     def requires_grad_(self, wanted: bool = True) -> Any:
         """As `Tensor.requires_grad_`, on a separate node."""
@@ -228,6 +235,9 @@ class TracedNode(Recorded, ArrayNode):
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         own(self.tensor)
         if isinstance(gradient, TracedTensor):
+            if gradient.shape != self.tensor.shape:
+                found = f"of shape {self.tensor.shape} cannot have a gradient of shape {gradient.shape}"
+                raise ValueError(f"a Tensor {found}")
             return gradient if create_graph else gradient._node._data
         seed = super()._seed(gradient, False)
         if self._data.__class__ is Symbol:  # and not a constant

@@ -114,6 +114,14 @@ class Interceptor:
         """The node that a function sees in place of x."""
         return x
 
+    def meets_arrays(self, x: Any) -> bool:
+        """True if a Tensor takes the Value x as an operand."""
+        return False
+
+    def crossed(self, x: Any) -> Any:
+        """The node that a function sees in place of x, a new Tensor made from a Value or a new Value from a Tensor."""
+        return x
+
     def verify(self, x: Any, rule: Callable[[Any], object]) -> None:
         """Call rule(x), which raises if x is wrong."""
         rule(x)

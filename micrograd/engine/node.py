@@ -49,7 +49,7 @@ class Node:
         if self._row:
             raise RuntimeError(f"'{self._op}' made this node: only a leaf can be frozen; detach() gives a constant")
         before_freeze(self)
-        self._a = self._b = NOTHING
+        self._a, self._b = MANY, ()
         self._row = LEAF if wanted else None
 
     @property
@@ -71,13 +71,6 @@ class Node:
         """A copy of this node, unaffected by later changes to it."""
         history = () if self._row is None else (self._row, self._a, self._b, self._x, self._y)
         return fill_slots(object.__new__(type(self)), self._data, *history)
-
-    def _add_gradient(self: Any, g: Any, taken: set[int] | None = None) -> None:
-        """Write a complete gradient to `.grad`: add it, in a leaf; set it, in an inner node of numbers."""
-        if self._row is LEAF or self._retains_grad:
-            self._gradient = self._plus(self._gradient, g, taken)
-        elif self._is_number:
-            self._gradient = g
 
 
 # The public name of the slot. A subclass may make a property of `grad`; the walk writes to the slot

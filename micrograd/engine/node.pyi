@@ -48,8 +48,6 @@ class Node:
         """Give this node a history: a row, the operands, and the values that the rules will be called with."""
     def _as_now(self) -> Any:
         """A copy of this node, unaffected by later changes to it."""
-    def _add_gradient(self, g: Any, taken: set[int] | None = None) -> None:
-        """Write a complete gradient to `.grad`: add it, in a leaf; set it, in an inner node of numbers."""
     _made_at: Any
     _hooks: Any
     def _for_hook(self, g: Any) -> Any:

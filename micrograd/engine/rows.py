@@ -126,8 +126,7 @@ def binary(to_a: Any, to_b: Any) -> Callable[[Any], None]:
 
 def send(out: Any) -> None:
     """The step of every other node: of any number of operands, or where a rule raised on floats."""
-    g = out._sum
-    out._add_gradient(g)
+    out._gradient = g = out._sum
     for operand, part in out._row.send(out, g):
         operand._sum = operand._plus(operand._sum, part)
 
@@ -159,8 +158,7 @@ class _Leaf(Row):
     Its truth value is False, so that `if node._row:` means "was this node made by an op?".
     """
 
-    def __bool__(self) -> bool:
-        return False
+    __bool__ = staticmethod(bool)  # which is False without an argument
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
         return ()

@@ -20,7 +20,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from itertools import repeat
 from typing import Any
 
 from .locks import holding
@@ -53,12 +52,12 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
     try:
         running.append(mark)
         search(roots, mark, order, sums_before)
+        grads_before += [node._gradient for node in order]
         if leave_out:
             leave_out(order, mark)
         for root, seed in zip(roots, seeds, strict=False):
             if (total := root._sum) is not None:
                 root._sum = seed if total is mark else root._plus(total, seed)
-        grads_before += [node._gradient for node in order]
         if of_numbers and not (create_graph or receive or any(watchers)):
             propagate(order, mark)
         else:
@@ -67,14 +66,12 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
         return order
     except BaseException:
         for node, grad in zip(order, grads_before, strict=False):
-            node._gradient = grad
+            node._gradient, node._sum = grad, 0.0
         raise
     finally:
         del running[depth:]
-        # a number may stay in `_sum`: the next pass overwrites it. A node or an array would keep its memory
-        if running or create_graph or leave_out or not of_numbers:
-            for node, before in zip(order, sums_before or repeat(0.0), strict=False):
-                node._sum = before
+        for node, before in zip(order, sums_before, strict=False):
+            node._sum = before
 
 
 def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:
@@ -83,39 +80,40 @@ def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any])
     A depth-first search that does not recurse: `path` leads from the root to the node, and `below` is the operand to
     enter next. Inside another pass, `sums_before` gets the `_sum` of each node.
     """
-    nested = len(running) > 1
-    rest: dict[Any, Iterator[Any]] = {}
+
+    def append_inside(node: Any) -> None:
+        sums_before.append(node._sum)
+        order.append(node)
+
+    append = append_inside if len(running) > 1 else order.append
+    rest: dict[Any, Iterator[Any]] = {}  # of a node with any number of operands, those not looked at yet
     for node in roots:
         path: list[Any] = [] if node._sum is mark else [node]
         while path:
             below = node._a
             if below._sum is mark or below._row is None:
-                below = node._b if below is not MANY else _next_below(node, mark, rest)
+                below = node._b if below is not MANY else _next_below(node, mark, rest, append)
                 if below._sum is mark or below._row is None:  # its operands are done, and so is the node
-                    if nested:
-                        sums_before.append(node._sum)
-                    order.append(node)
+                    append(node)
                     node._sum = mark
                     node = path.pop()
                     continue
             if below._row is LEAF:  # it has no operands, so it is done
-                if nested:
-                    sums_before.append(below._sum)
-                order.append(below)
+                append(below)
                 below._sum = mark
             else:
                 path.append(node)
                 node = below
 
 
-def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]]) -> Any:
-    """Of a node with any number of operands, the next one to visit; `MANY`, a constant, if none is left."""
-    operands = node._b
-    if len(operands) > 4:  # a few may be looked at again each time
-        operands = rest.setdefault(node, iter(operands))
-    for below in operands:
-        if below._sum is not mark and below._row is not None:
-            return below
+def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]], append: Callable[[Any], None]) -> Any:
+    """Of a node with any number of operands, the next one to enter; `MANY`, a constant, if none is left."""
+    for below in rest.setdefault(node, iter(node._b)):
+        if below._sum is not mark and (row := below._row) is not None:
+            if row is not LEAF:
+                return below
+            append(below)
+            below._sum = mark
     return MANY
 
 
@@ -126,6 +124,8 @@ def propagate(order: Nodes, mark: object) -> None:
             try:
                 node._row.backward(node)
             except ArithmeticError:  # of Python's floats, such as 1 / 0
+                if node._row is LEAF:  # of a class that watches its gradients
+                    raise
                 send(node)
 
 
@@ -135,15 +135,18 @@ def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) 
     taken: set[int] = set()  # the ids of the arrays that are in a `.grad` by now: no other `.grad` may share one
     for node in reversed(order):
         g = node._sum
+        node._sum = 0.0  # an array need not live longer; a number may stay, since the next pass overwrites it
         if g is mark or g is None:  # nothing was sent to it, or it was left out
             continue
         for watch in watching:
             g = watch(node, g)
-        if not receive:
-            node._add_gradient(g, taken)
-        elif receive(node, g):
-            continue
-        node._sum = 0.0  # an array need not live longer
+        if receive:
+            if receive(node, g):
+                continue
+        elif node._row is LEAF or node._retains_grad:
+            node._gradient = node._plus(node._gradient, g, taken)
+        elif node._is_number:
+            node._gradient = g
         for operand, part in node._row.send(node, g, create_graph):
             if (total := operand._sum) is not None:
                 operand._sum = part if total is mark else operand._plus(total, part)

@@ -15,7 +15,7 @@ from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.rows import Row
 from ..engine.value import Value, method_of, number, operator_of
 from . import ops
-from .kinds import attach, is_differentiating, is_tracing, traced
+from .kinds import attach, is_differentiating, traced
 
 Class = TypeVar("Class", bound=type)
 OPERATORS = {"add": ops.add, "sub": ops.sub, "mul": ops.mul}
@@ -165,8 +165,8 @@ def _compare(compare: Callable[[float, Any], bool]) -> Callable[[Value, Any], An
     """The method of a comparison: it compares the numbers and returns a bool."""
 
     def method(self: Value, other: Any) -> Any:
-        if modes_on and is_tracing():
-            return compare(traced(self), other)
+        if modes_on and (seen := traced(self)) is not self:  # `compile` traces
+            return compare(seen, other)
         y = other._data if isinstance(other, Value) else number(other)
         return NotImplemented if y is None else compare(self._data, y)
 

@@ -1,4 +1,4 @@
-"""A pass as the floors above start one: from roots of either kind, to all leaves or to given inputs."""
+"""A pass as the floors above start one: from roots of either kind, to given inputs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def topological(roots: Nodes) -> Nodes:
 
 
 def run_pass(
-    roots: Nodes, seeds: Nodes, create_graph: bool = False, inputs: Any = None, stop: bool = False, store: bool = False
+    roots: Nodes, seeds: Nodes, create_graph: bool = False, inputs: Any = (), stop: bool = False, store: bool = False
 ) -> tuple[Nodes, dict[Any, Any]]:
-    """A pass to all leaves or, if inputs are given, to these, which then runs no rule that leads to none of them.
+    """A pass to these inputs, which runs no rule that leads to none of them.
 
     Returns the nodes that lead to an input, in order, and the gradients of those inputs that have one. No `.grad` but
     theirs changes, and theirs only with `store`: it is added for a leaf or an array, and set for an inner number. With
     `stop` an input sends nothing on, as if it were a leaf.
     """
-    wanted, leading, found, taken = {*(inputs or ())}, {}, {}, set()
+    wanted, leading, found, taken = {*inputs}, {}, {}, set()
     wanted |= {n._row for n in wanted if isinstance(n._row, Released)}  # by which the search may find them
 
     def leave_out(order: Nodes, mark: object) -> None:
@@ -41,7 +41,5 @@ def run_pass(
         return stop or node not in leading
 
     with roots[0]._quiet():
-        if inputs is None:
-            return run(roots, seeds, create_graph), found
         run(roots, seeds, create_graph, receive, leave_out)
-        return [*leading], found
+    return [*leading], found

@@ -46,14 +46,14 @@ def released_error(row: Row) -> RuntimeError:
     )
 
 
-def release(node: Any) -> None:
-    """Release a node's history and saved values."""
-    row = node._row
-    if row and row.__class__ is not Released:
-        below = node._operands
-        below = [n._row if n._row.__class__ is Released else n for n in below if n._row is not None]
-        node._a, node._b = MANY, tuple(below)
-        node._row = Released(row, node._b)
-        node._forget()
-        if node._made_by:
-            node._made_by = ()
+def release(*nodes: Any) -> None:
+    """Release the history and the saved values of nodes, each of which comes after its operands."""
+    for node in nodes:
+        row = node._row
+        if row and not row.released:
+            below = [n._row if n._row.released else n for n in node._operands if n._row is not None]
+            node._a, node._b = MANY, tuple(below)
+            node._row = Released(row, node._b)
+            node._forget()
+            if node._made_by:
+                node._made_by = ()

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine.modes import listener
 from ..engine.value import Node
+from ..engine.walk import run
 from .kinds import is_node, is_tracing, node_of, traced
 from .passes import run_pass
 from .release import release
@@ -50,7 +51,11 @@ def backward(
     targets = None if inputs is None else _nodes(inputs, "an input")
     seeds = seeded(roots, grad_tensors, create_graph)
     listener().backward()
-    order, _ = run_pass(roots, seeds, create_graph, targets, store=True)
+    if targets is None:
+        with roots[0]._quiet():
+            order = run(roots, seeds, create_graph)
+    else:
+        order, _ = run_pass(roots, seeds, create_graph, targets, store=True)
     _release(roots, order, retain_graph, create_graph)
     for root in roots:
         if not root._row:
@@ -139,5 +144,4 @@ def _release(roots: Sequence[Node], order: Sequence[Any], retain_graph: bool | N
     if retain_graph is None:
         retain_graph = create_graph or roots[0]._is_number
     if not retain_graph and any(node._row and node._saves for node in order):
-        for node in order:
-            release(node)
+        release(*order)

@@ -25,13 +25,13 @@ import numpy as np
 from ..common.words import unknown
 from ..engine.by_hand import Closure
 from ..engine.locks import holding
-from ..engine.modes import is_grad_enabled, listener, modes_on
+from ..engine.modes import before_change, is_grad_enabled, listener, modes_on, on_change
 from ..engine.rows import LEAF, Row
 from ..engine.walk import lock
 from ..scalars import ops, roots
 from ..scalars.grad_fn import GradFn
 from ..scalars.hooks import RemovableHandle
-from ..scalars.kinds import is_tracing, read_data, traced, watched
+from ..scalars.kinds import read_data, traced, watched
 from ..scalars.rows import nothing
 from . import arrays
 from .arrays import plain_index, real_dtype
@@ -40,7 +40,6 @@ from .node import (
     ArrayNode,
     Storage,
     array_of,
-    changing_node,
     fits,
     handle,
     new_node,
@@ -55,8 +54,8 @@ def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
     """The method of a comparison: elementwise, returning a plain boolean array."""
 
     def method(self: Handle, other: Any) -> Any:
-        if is_tracing():
-            return compare(traced(self), other)
+        if modes_on and (seen := traced(self)) is not self:  # `compile` traces
+            return compare(seen, other)
         return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
 
     return method
@@ -145,7 +144,9 @@ class Handle:
         A graph that saved the old values is not affected, except if there are views, when its backward pass raises.
         Write to `t.data` directly, since an array obtained before the forward pass may be the one that the graph saved.
         """
-        node = changing_node(self)
+        node = self._node
+        if modes_on or on_change:
+            before_change(node)
         storage = node._store
         if storage is not None and storage.users:
             holding(lock, _hand_out, node, storage)  # another thread's step may be writing to the array
@@ -153,9 +154,13 @@ class Handle:
 
     @data.setter
     def data(self, data: Any) -> None:
-        node = changing_node(self)
+        node = self._node
+        if modes_on or on_change:
+            before_change(node)
         if data is node._data:  # `t.data += 1` has already written to it
-            node.storage.version += 1
+            storage = node._store
+            if storage is not None:  # else no graph has saved the array
+                storage.version += 1
             return
         array = ArrayNode.kind(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
@@ -182,12 +187,12 @@ class Handle:
 
     @grad.setter
     def grad(self, grad: Any) -> None:
-        if grad is not None and not isinstance(grad, Handle):
-            grad = np.asarray(grad)
-        if grad is not None and (grad.shape != self.shape or grad.dtype.kind not in "fiu"):
-            raise ValueError(
-                f"a Tensor of shape {self.shape} cannot have a gradient of shape {grad.shape} and dtype {grad.dtype}"
-            )
+        if grad is not None:
+            if not isinstance(grad, Handle):
+                grad = np.asarray(grad)
+            if grad.shape != self.shape or grad.dtype.kind not in "fiu":
+                found = f"shape {grad.shape} and dtype {grad.dtype}"
+                raise ValueError(f"a Tensor of shape {self.shape} cannot have a gradient of {found}")
         self._node.grad = grad
 
     @property

@@ -19,12 +19,12 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ..engine.by_hand import Closure, backward_of, set_backward
-from ..engine.modes import before_change, interceptor, is_grad_enabled, modes_on, no_grad, tell_recorded
-from ..engine.node import MANY, NOTHING, Node, refuse_redefined
+from ..engine.modes import before_change, interceptor, is_grad_enabled, listener, modes_on, no_grad, tell_recorded
+from ..engine.node import MANY, NOTHING, Node, fill_slots, refuse_redefined
 from ..engine.rows import LEAF, LIBRARIES, Row
 from ..engine.value import Value
 from ..scalars import ops
-from ..scalars.kinds import is_differentiating, is_tracing, traced
+from ..scalars.kinds import is_differentiating, node_of, traced
 from ..scalars.rows import Each, Many, nothing
 from . import arrays
 from . import library as array_library
@@ -102,12 +102,13 @@ class ArrayNode(Node):
     use the shape only.
     """
 
-    __slots__ = ("_handle", "_leaf", "_saved", "_store")
+    __slots__ = ("_handle", "_saved", "_store")
 
     kind: type[Any]  # Tensor; set by `tensor.py`
+    _operands = Node._b  # type: ignore[assignment]  # the slot itself, which is read without a call in Python
     _store: Storage | None
     _saved: Any  # Saved, or an empty tuple
-    _leaf: Any  # of a constant that was a leaf: the leaf's node
+    _leaf: Any = None  # of a constant that was a leaf: the leaf's node
 
     @property
     def tensor(self) -> Tensor:
@@ -122,7 +123,7 @@ class ArrayNode(Node):
 
     @property
     def _saves(self) -> bool:
-        return not self._row.rules or bool(self._needed)
+        return bool(self._saved or not self._row.rules or self._needed)
 
     @property
     def storage(self) -> Storage:
@@ -280,7 +281,7 @@ def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> Ar
     """A node with an array, and without operands or a Tensor."""
     node = _new(ArrayNode)
     node._data, node._row, node._store = data, row, storage
-    node._gradient = node._x = node._y = node._leaf = None
+    node._gradient = node._x = node._y = None
     node._a, node._b, node._saved, node._sum = MANY, (), (), 0.0
     node._handle = _no_tensor
     return node
@@ -365,7 +366,11 @@ def record(row: Row, *operands: Any) -> Tensor:
     nodes: list[Any] = []
     values: list[Any] = []
     for x in operands:  # `zip` would take twice the time
-        node, value = operand(x)
+        if isinstance(x, ArrayNode.kind):  # as nearly all are, so their nodes are read here
+            node = x._node
+            value = node._data
+        else:
+            node, value = operand(x)
         nodes.append(node)
         values.append(value)
     try:
@@ -459,18 +464,12 @@ def _relatives(tensor: Tensor) -> list[Tensor]:
     return [t for t in kin if t is not tensor and (row := _usable(t._node)._row) != LEAF and (row or not cut)]
 
 
-def changing_node(tensor: Tensor) -> ArrayNode:
-    """The node of a Tensor whose data are about to change, or could without notice."""
-    node = tensor._node
-    before_change(node)
-    return node
-
-
 def write(tensor: Tensor, row: Row, other: Any) -> Any:
     """Apply a row in place: the same Tensor with new values and, if it is recorded, a new node on top of the old."""
     if tensor._node.__class__ is Unusable and _is_awaited(tensor._node, row, other):
         tensor._node = tensor._node._was
-    node = changing_node(tensor)
+    node = tensor._node
+    before_change(node)
     b, y = operand(other)
     base = _usable(base_of(tensor)._node)
     if base._store is not node._store:
@@ -560,8 +559,8 @@ def fits(x: Any) -> bool:
 
 
 def may_meet(x: Any) -> TypeGuard[Value]:
-    """True for a Value that Tensors accept as an operand: one number, which under `compile(batch=True)` may be many."""
-    return isinstance(x, Value) and (is_differentiating() or (is_tracing() and not getattr(x._data, "shape", ())))
+    """True for a Value that Tensors accept as an operand."""
+    return isinstance(x, Value) and (is_differentiating() or listener().meets_arrays(x))
 
 
 def lifted(x: Any) -> Any:
@@ -569,9 +568,7 @@ def lifted(x: Any) -> Any:
     if not isinstance(x, Value):
         return np.asarray(x)
     x = traced(x)
-    node = new_node(np.broadcast_to(x._data, ()))
-    tensor = interceptor().tensor_of(node) if is_tracing() else handle(node)  # type: ignore[union-attr]
-    return _crossed(tensor, node, LIFT, x)
+    return _crossed(handle(new_node(np.broadcast_to(x._data, ()))), LIFT, x)
 
 
 def lowered(x: Any) -> Any:
@@ -581,14 +578,14 @@ def lowered(x: Any) -> Any:
     data = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
     if tensor is None:
         return data
-    value = interceptor().value_of(data) if is_tracing() else Value(data, requires_grad=False)  # type: ignore[union-attr]
-    return _crossed(value, value, LOWER, tensor._node)
+    return _crossed(fill_slots(_new(Value), data), LOWER, tensor._node)
 
 
-def _crossed(result: Any, node: Any, row: Row, operand: Any) -> Any:
-    """The result, with an operand of the other kind as its history."""
+def _crossed(result: Any, row: Row, operand: Any) -> Any:
+    """The result, as a function sees it, with an operand of the other kind as its history."""
+    result = listener().crossed(result)
     if operand._row is not None and is_grad_enabled():
-        node._record(row, (operand,), (operand._data,))
+        node_of(result)._record(row, (operand,), (operand._data,))
     return result
 
 

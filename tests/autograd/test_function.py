@@ -4,76 +4,28 @@ import weakref
 
 import numpy as np
 import pytest
-from function_helpers import A, Cube, Exp, Product, Scale, both, make, nodes, numbers, second_derivative, slope, total
+from function_helpers import (
+    FUNCTIONS,
+    A,
+    Cube,
+    Exp,
+    Product,
+    Scale,
+    both,
+    make,
+    nodes,
+    numbers,
+    second_derivative,
+    slope,
+    total,
+)
 
 from micrograd import Value, detect_anomaly, enable_grad, grad, lazy, no_grad
 from micrograd.autograd.check import gradcheck
 from micrograd.autograd.function import Function
 from micrograd.tensor import Tensor
 
-# ---- one table: each is what is composed of rows, and what PyTorch makes of the same lines
-
-
-class Power:
-    """Has a setting that is an argument, saves its result and a None, and returns more Nones than it needs."""
-
-    @staticmethod
-    def forward(ctx, x, y, n):
-        ctx.n = n
-        out = (x * y) ** n
-        ctx.save_for_backward(x, None, y, out)
-        return out
-
-    @staticmethod
-    def backward(ctx, g):
-        x, _, y, out = ctx.saved_tensors
-        return g * ctx.n * out / x, g * ctx.n * out / y, None, None, None
-
-
-class ProductAndQuotient:
-    """Has two results, and saves the second, from which the gradient of the first is computed too."""
-
-    @staticmethod
-    def forward(ctx, x, y):
-        quotient = x / y
-        ctx.save_for_backward(x, y, quotient)
-        return x * y, quotient
-
-    @staticmethod
-    def backward(ctx, g, h):
-        x, y, quotient = ctx.saved_tensors
-        return g * x / quotient + h / y, g * x - h * quotient / y
-
-
-class WithAConstant:
-    """Marks a result as not differentiable, and saves it."""
-
-    @staticmethod
-    def forward(ctx, x, y):
-        two = x * 0 + 2.0
-        ctx.mark_non_differentiable(two)
-        ctx.save_for_backward(x, y, two)
-        return x * y, two
-
-    @staticmethod
-    def backward(ctx, g, of_two):
-        x, y, two = ctx.saved_tensors
-        return g * y * (two - 1) + of_two * 100, g * x * (two - 1) + of_two * 100
-
-
-FUNCTIONS = {  # what is written, its results at x and y, and the same composed of rows
-    "saves its argument": (Cube, lambda f, x, y: [f(x)], lambda x, y: [x**3]),
-    "arguments that are no nodes": (Scale, lambda f, x, y: [f(x, 3.0, "three") * y], lambda x, y: [x * 3.0 * y]),
-    "one twice": (Product, lambda f, x, y: [f(x, x)], lambda x, y: [x * x]),
-    "nested": (Exp, lambda f, x, y: [f(f(x.tanh()))], lambda x, y: [x.tanh().exp().exp()]),
-    "a setting and a saved result": (Power, lambda f, x, y: [f(x, y, 3)], lambda x, y: [(x * y) ** 3]),
-    "two results": (ProductAndQuotient, lambda f, x, y: f(x, y), lambda x, y: [x * y, x / y]),
-    "the first of two": (ProductAndQuotient, lambda f, x, y: [f(x, y)[0]], lambda x, y: [x * y]),
-    "the second twice": (ProductAndQuotient, lambda f, x, y: [f(x, y)[i] for i in (1, 0, 1)],
-                         lambda x, y: [x / y, x * y, x / y]),
-    "not differentiable": (WithAConstant, lambda f, x, y: f(x, y), lambda x, y: [x * y, (x * 0 + 2.0).detach()]),
-    "not differentiable and gone": (WithAConstant, lambda f, x, y: [f(x, y)[0]], lambda x, y: [x * y]),
-}  # fmt: skip
+# ---- one table, in function_helpers: each is what is composed of rows, and what PyTorch makes of the same lines
 
 
 def sides(library):

@@ -7,7 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from micrograd import Function, Tensor, Value, detect_anomaly, functional, grad, lazy, nn, optim, strict
+from micrograd import (
+    Function,
+    Tensor,
+    Value,
+    detect_anomaly,
+    functional,
+    grad,
+    gradient,
+    lazy,
+    nn,
+    optim,
+    stack,
+    strict,
+)
 from micrograd.engine.modes import Intercepting, Interceptor, listener
 
 MESSAGES = [
@@ -61,6 +74,8 @@ SAID: dict[str, Callable[[], object]] = {
     "freeze": lambda: setattr(Value(1.0), "requires_grad", False),
     "backward": lambda: (Value(1.0) * 2).backward(),
     "seen": lambda: grad((x := Value(1.0)) * 2, x),
+    "meets_arrays": lambda: Tensor([1.0]) == Value(1.0),
+    "crossed": lambda: gradient(lambda number: stack([number, Tensor(1.0)]).sum())(3.0),
     "verify": lambda: functional.cross_entropy(Tensor([[1.0, 2.0]]), np.array([1])),
     "asked": lambda: grad((x := Value(1.0)) * 2, x),
     "own_op": lambda: Double.apply(Value(1.0)),

@@ -145,6 +145,43 @@ def test_step_that_differs_changes_nothing():
     assert repr(optimizer.state_dict()) == before[1]
 
 
+@pytest.mark.parametrize("kind", [Value, Tensor])
+def test_frozen_parameter_is_left_as_it_is(kind: Any):
+    w, b = kind(0.5, requires_grad=True), kind(0.25, requires_grad=True)
+    optimizer = SGD([w, b], lr=0.1, weight_decay=0.1)
+    b.requires_grad = False
+    step = micrograd.compile(lambda x: (w * x + b) ** 2, update=optimizer, check=True)
+    step(2.0)
+    assert w.data < 0.5
+    assert b.data == 0.25
+
+
+def test_loss_of_a_step_may_be_in_a_tree():
+    w = Value(0.5)
+    step = micrograd.compile(lambda: {"loss": w * w, "name": "square"}, update=SGD([w], lr=0.25), check=True)
+    assert step()["loss"].data == 0.25
+    assert w.data == 0.25
+
+
+def test_loss_of_a_step_is_compared_too():
+    w = Value(0.5)
+    step = micrograd.compile(lambda x: (w * x) ** 2, update=SGD([w], lr=0.1), check=True)
+    step(2.0)
+    w.data = 0.5
+    planted(step, lambda answer: ([answer[0][0] + 1.0], *answer[1:]))
+    with pytest.raises(RuntimeError, match=r"gives 2.0 for the loss, and the function itself 1.0"):
+        step(2.0)
+    assert w.data == 0.5
+
+
+@pytest.mark.parametrize("use", [lambda _: 3.0, lambda w: [w, w]])
+def test_what_is_no_loss_is_refused_as_without_a_check(use: Callable):
+    w = Value(2.0)
+    with pytest.raises(ValueError, match="returns one loss"):
+        micrograd.compile(lambda: use(w), update=SGD([w], lr=0.1), check=True)()
+    assert w.data == 2.0
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Where it holds
 
@@ -172,6 +209,11 @@ def test_transform_of_a_checked_function_is_checked():
     k[0] = 2.0
     with pytest.raises(RuntimeError, match=r"gives 6.0 .* itself 12.0"):
         f(3.0)
+
+
+def test_no_samples_differ_in_nothing():
+    f = micrograd.compile(lambda x: [2 * x, "text"], batch=True, check=True)
+    assert f(np.ones(0))[0].shape == (0,)
 
 
 @pytest.mark.parametrize("n", [1, 5])

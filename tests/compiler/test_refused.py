@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from function_helpers import Cube
 
 import micrograd
 from micrograd import Tensor, Value, draw_dot, grad, nn, no_grad, where
@@ -37,6 +36,12 @@ def updates(x: Any) -> Any:
 def adds(x: Any) -> Any:
     x += 1  # here
     return x
+
+
+def by_closure(x: Any) -> Any:
+    out = Value(4.0, (x * W,), "square")
+    out._backward = lambda: None
+    return out
 
 
 def puts(x: Any) -> Any:
@@ -88,7 +93,7 @@ OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: x * random.random(), DRAWS),  # here
     (lambda x: x * np.random.rand(), DRAWS),  # here
     *((lambda x, noise=noise: x * noise(), DRAWS) for noise in NOISES),
-    (lambda x: Cube.apply(x), "cannot use Cube, whose derivative was written by hand"),  # here
+    (lambda x: by_closure(x) * 2.0, "cannot use square, whose derivative was written by hand"),  # here
     (lambda x: [setattr(W, "requires_grad", False), W * x][1], SET),  # here
     (lambda x: [T.requires_grad_(False), (T * x).sum()][1], SET),  # here
     (lambda x: [OPTIMIZER.zero_grad(), W * x][1], GRAD),  # here
@@ -372,6 +377,7 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
     "a new attribute": (lambda a, x: setattr(a, "new", x * 2), "the attribute 'new' of Holder"),
     "a slot": (lambda a, x: setattr(a, "slot", x * 2), "the attribute 'slot' of Holder"),
     "a class": (lambda a, x: setattr(Holder, "of_class", x * 2), "the attribute 'of_class' of Holder"),
+    "a new attribute of a class": (lambda a, x: setattr(Holder, "fresh", x * 2), "the attribute 'fresh' of Holder"),
     "a global": (in_a_global, "the global 'LEFT'"),
     "a dict": (lambda a, x: a.states.update(h=x * 2), "a dict"),
     "a list": (lambda a, x: a.log.append(x * 2), "a list"),
@@ -383,7 +389,7 @@ LEAVES: dict[str, tuple[Callable[[Holder, Any], object], str]] = {
 
 def contents(a: Holder) -> tuple[Any, ...]:
     parts = a.log, a.seen, a.states.items()
-    return LEFT, Holder.of_class, hasattr(a, "slot"), dict(vars(a)), *map(list, parts)
+    return LEFT, Holder.of_class, hasattr(Holder, "fresh"), hasattr(a, "slot"), dict(vars(a)), *map(list, parts)
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["a whole trace", "a trace that is refused"])

@@ -93,6 +93,28 @@ def test_interrupt_in_the_middle_of_the_commit_undoes_it(which: int):
     assert [leaf.grad for leaf in leaves] == [24.0, 12.0, 8.0, 6.0]
 
 
+class Bounded(Value):
+    """A class that watches its gradients, and refuses those above 10."""
+
+    @property
+    def grad(self):
+        return vars(self).get("found", 0)
+
+    @grad.setter
+    def grad(self, g):
+        if abs(g) > 10:
+            raise OverflowError
+        vars(self)["found"] = g
+
+
+def test_gradient_that_the_class_of_a_leaf_refuses_is_an_error():
+    x = Bounded(3.0)
+    x.grad = 8.0
+    with pytest.raises(OverflowError):
+        (x * x).backward()
+    assert x.grad == 8.0
+
+
 def dividing(y: Value) -> Value:
     return y / Value(0.0)
 

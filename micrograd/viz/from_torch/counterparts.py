@@ -1,13 +1,12 @@
 """For PyTorch's functions by name: the same function of our Tensors, with PyTorch's arguments.
 
-What is missing here becomes a card of PyTorch's own. So does a call whose result differs from ours, since `record`
-compares the two. A function here may therefore leave out options that few programs use.
+What is missing here becomes a card of PyTorch's own. So does a call that raises here, or whose result differs from
+PyTorch's, since `record` compares the two. A function here may therefore leave out options that few programs use.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from collections.abc import Callable
 from itertools import accumulate
@@ -16,25 +15,27 @@ from typing import Any
 import numpy as np
 
 from ... import functional
-from ...common.words import KEYWORDS
+from ...common.words import KEYWORDS, SYNONYMS
 from ...common.words import NAMES as WORDS
-from ...engine.rows import Row
 from ...scalars import ops
 from ...tensor import arrays
 from ...tensor.functions import FUNCTIONS, where
 from ...tensor.node import record
 
-Table = dict[str, Callable[..., Any]]
-
 
 def array(t: Any) -> np.ndarray:
-    """The numbers of a PyTorch tensor as a new array, floats in float64."""
-    t = t.detach().cpu()
-    return np.array((t.double() if t.is_floating_point() else t).numpy())
+    """The numbers of a PyTorch tensor as a new array, floats in float64; complex ones in pairs, as its last axis."""
+    t = t.detach().to_dense()
+    numbers = (t.double() if t.is_floating_point() else t).numpy(force=True)
+    return np.stack([numbers.real, numbers.imag], -1) if t.is_complex() else np.array(numbers)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Functions that see PyTorch's result, which says the shape, or what was chosen
+
+
+def _shaped(out: Any, a: Any, *_: Any, **__: Any) -> Any:
+    return a.reshape(out.shape) if a.size == out.numel() else a.broadcast_to(out.shape)
 
 
 def _cut(out: Any, a: Any, _sizes: Any, dim: int = 0) -> Any:
@@ -42,34 +43,25 @@ def _cut(out: Any, a: Any, _sizes: Any, dim: int = 0) -> Any:
     return FUNCTIONS["split"](a, [*ends], dim)
 
 
-def _picked(out: Any, a: Any, dim: int = -1, *_: Any, **__: Any) -> Any:
-    """max, sort and the like along an axis."""
-    places = array(out[1])
+def _picked(out: Any, a: Any, *rest: Any, dim: int = -1, **_: Any) -> Any:
+    """sort; max and min along an axis, and max of all elements."""
+    if not isinstance(out, tuple):
+        return a.max(*rest)
+    dim, places = rest[0] if rest else dim, array(out[1])
     places = places if places.ndim == a.ndim else np.expand_dims(places, dim)
     return FUNCTIONS["take_along_axis"](a, places, dim).reshape(out[0].shape)
 
 
-def _extreme(out: Any, a: Any, *rest: Any, **named: Any) -> Any:
-    """max: along an axis, of two tensors, or of all elements; min is left to PyTorch where it has no axis."""
-    if isinstance(out, tuple):
-        return _picked(out, a, *rest, **named)
-    return FUNCTIONS["maximum"](a, *rest) if rest else a.max()
-
-
-def _masked(out: Any, a: Any, *_: Any, **__: Any) -> Any:
+def _masked(out: Any, a: Any, **_: Any) -> Any:
     """Dropout: the product with a mask, which is its derivative. PyTorch's node is asked for it."""
     mask = out.grad_fn(out.new_ones(out.shape))
     return a * array(mask[0] if isinstance(mask, tuple) else mask)
 
 
-OF_THE_RESULT: Table = {
-    "view reshape view_as reshape_as flatten unflatten squeeze unsqueeze": lambda out, a, *_, **__: a.reshape(
-        out.shape
-    ),
-    "expand expand_as broadcast_to": lambda out, a, *_, **__: a.broadcast_to(out.shape),
+OF_THE_RESULT: dict[str, Any] = {
+    "view reshape view_as reshape_as flatten unflatten squeeze unsqueeze expand expand_as broadcast_to": _shaped,
     "split chunk": _cut,
-    "sort": _picked,
-    "max min": _extreme,
+    "sort max min": _picked,
     "dropout": _masked,
 }
 
@@ -86,16 +78,12 @@ def _normalised(a: Any, axes: Any, eps: float, weight: Any, bias: Any, mean: Any
     return a if bias is None else a + bias
 
 
-def _layer_norm(a: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    return _normalised(a, [*range(-len(shape), 0)], eps, weight, bias)
-
-
 def _batch_norm(
-    a: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, training: Any = 0, eps: float = 1e-5, **_: Any
+    a: Any, mean: Any, var: Any, training: bool, eps: float, weight: Any = None, bias: Any = None, **_: Any
 ) -> Any:
-    channels = (1, -1, *[1] * (a.ndim - 2))
-    parts = [x if x is None else x.reshape(channels) for x in (weight, bias, mean, var)]
-    return _normalised(a, [0, *range(2, a.ndim)], eps, *parts[: 2 if training else 4])
+    known = () if training else (mean, var)
+    a = a.swapaxes(1, -1)
+    return _normalised(a, [*range(a.ndim - 1)], eps, weight, bias, *known).swapaxes(1, -1)
 
 
 def _attention(
@@ -108,72 +96,48 @@ def _attention(
     return scores.softmax(-1) @ v
 
 
-def _embedding(places: Any, weight: Any, norm_type: Any = 2, scale_grad_by_freq: Any = 0, sparse: Any = 0) -> Any:
-    return None if scale_grad_by_freq else weight[places]
-
-
-erf: Row = Row(
-    "erf",
-    lambda a: np.vectorize(math.erf, otypes=[float])(a),
-    lambda g, _out, a: g * (2 / math.sqrt(math.pi)) * ops.exp(-a * a),
-)
-
-
-def _gelu(a: Any, approximate: str = "none") -> Any:
-    return a.gelu() if approximate == "tanh" else a * (1 + erf(a * math.sqrt(0.5))) * 0.5
-
-
-NAMED: Table = {
-    "to type float double half bfloat16 cpu cuda clone contiguous": lambda a, *_, **__: a,
-    "add": operator.add,
-    "sub subtract": operator.sub,
+NAMED: dict[str, Any] = {
+    "to type float double half bfloat16 cpu cuda clone contiguous": lambda a, *_, **__: ops.copied(a),
     "rsub": lambda a, b: b - a,
-    "mul multiply": operator.mul,
     "div divide true_divide": operator.truediv,
-    "rdiv": lambda a, b: b / a,
-    "pow": operator.pow,
-    "rpow": lambda a, b: b**a,
-    "neg negative": operator.neg,
-    "matmul mm bmm mv": operator.matmul,
-    "addmm addmv baddbmm": lambda a, b, c: a + b @ c,
-    "transpose": lambda a, i, j: a.swapaxes(i, j),
-    "T t": lambda a: a.T,
-    "mT": lambda a: a.swapaxes(-1, -2),
-    "getitem": operator.getitem,
+    "mm bmm mv": operator.matmul,
+    "transpose": FUNCTIONS["swapaxes"],
+    "T t mT": lambda a: a.swapaxes(-1, -2),
     "setitem": lambda a, index, b: record(arrays.setitem(arrays.plain_index(index)), a, b),
     "masked_fill": lambda a, mask, value: where(mask, value, a),
-    "clamp clip": lambda a, min=None, max=None: a.clip(min, max),
-    "var": lambda a, dim=None, unbiased=True, keepdim=False, correction=1: a.var(dim, keepdim, unbiased and correction),
-    "std": lambda *a, **options: NAMED["var"](*a, **options).sqrt(),
-    "silu": lambda a, **_: a * a.sigmoid(),
-    "gelu": _gelu,
+    "silu": lambda a, inplace=False: a * a.sigmoid(),
+    "gelu": lambda a, approximate="none": a.gelu() if approximate == "tanh" else None,  # ours is near the exact one
     "rsqrt": lambda a: a**-0.5,
-    "layer_norm": _layer_norm,
+    "layer_norm": lambda a, shape, eps, weight=None, bias=None: _normalised(
+        a, [*range(-len(shape), 0)], eps, weight, bias
+    ),
     "batch_norm": _batch_norm,
-    "embedding": _embedding,
+    "embedding": lambda places, weight, norm_type, scale_grad_by_freq, sparse: (
+        None if scale_grad_by_freq else weight[places]
+    ),
     "scaled_dot_product_attention": _attention,
 }
 for _table in (OF_THE_RESULT, NAMED):
     _table |= {name: ours for names, ours in _table.items() for name in names.split()}
+WORDS_HERE = SYNONYMS | KEYWORDS
 
 
 def counterpart(name: str) -> Callable[..., Any] | None:
     """Our function for PyTorch's of this name, called with PyTorch's result and our operands; None if there is none.
 
-    A function without an entry above is ours of the same name, or of NumPy's. It is called without the options that it
-    lacks.
+    A function without an entry above is Python's operator, or ours or NumPy's function of the same name. Ours is called
+    without the options that it lacks.
     """
     if name in OF_THE_RESULT:
         return OF_THE_RESULT[name]
-    if name in NAMED:
-        return lambda _out, *args, **named: NAMED[name](*args, **named)
-    ours = getattr(functional, name, None) or FUNCTIONS.get(name) or FUNCTIONS.get(WORDS.get(name, ""))
+    exact = NAMED.get(name) or getattr(operator, name, None)
+    ours = exact or getattr(functional, name, None) or FUNCTIONS.get(name) or FUNCTIONS.get(WORDS.get(name, ""))
     if ours is None:
         return None
     takes = inspect.signature(ours).parameters
 
     def call(_out: Any, *args: Any, **named: Any) -> Any:
-        options = {KEYWORDS.get(key, key): x for key, x in named.items()}
-        return ours(*args, **{key: x for key, x in options.items() if key in takes})
+        options = {"ddof": 1} | {WORDS_HERE.get(key, key): x for key, x in named.items()}  # `var` is of a sample
+        return ours(*args, **{key: x for key, x in (named if exact else options).items() if exact or key in takes})
 
     return call

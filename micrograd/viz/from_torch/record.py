@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import zip_longest
 from types import FunctionType
 from typing import Any
@@ -27,7 +27,6 @@ from torch.overrides import TorchFunctionMode  # type: ignore[reportMissingImpor
 from torch.utils.weak import WeakTensorKeyDictionary  # type: ignore[reportMissingImports]
 
 from ...common.trees import leaves, tree_map
-from ...scalars.ops import copied
 from ...tensor.node import ArrayNode
 from ...tensor.tensor import Tensor
 from ..drawing.data import stand_ins
@@ -35,8 +34,7 @@ from .agree import OURS_ALONE, apart, remark, saw
 from .counterparts import array, counterpart
 from .region import Region, known, remember
 
-LONGEST = 24  # characters of a module's path
-COMPOSED = ("torch.nn.functional", "torch.functional")  # where functions in Python call others
+LONGEST = 24  # characters of a module's title
 _leaves: Any = WeakTensorKeyDictionary()  # weak references to the nodes of leaves and constants
 _results: Any = WeakTensorKeyDictionary()  # the nodes of results
 
@@ -51,78 +49,88 @@ def standing(t: Any) -> ArrayNode | None:
 stand_ins.append(standing)
 
 
-class Recording(ExitStack):
+class Recording(TorchFunctionMode):
     """The context of `viz.torch`. `missing` lists the operations without a counterpart, by their first use."""
 
     def __init__(self, models: Any, tensors: dict[str, Any]):
         super().__init__()
         self.missing: list[str] = []
-        self._models = models
         self._tensors = tensors
+        self._paths = {module: path for model in models[::-1] for path, module in model.named_modules()}
         self._parts: dict[Any, Part] = {}
-        self._calls: list[Any] = []  # of modules, outermost first: each with the nodes of its inputs
-        self._eps: float = 0.0  # of the coarsest floats so far
-        self._mode: Any = _Mode()
-        self._mode.run = self.run
+        self._made_by: tuple[Any, ...] = ()  # the modules being called, outermost first, and the inputs of the last
+        self._enough = 0.0  # how far apart results may be: half of the digits of the coarsest floats so far
+        self._undo = ExitStack()
 
     def __enter__(self) -> Recording:
         call = torch.nn.Module.__call__
-        self.callback(setattr, torch.nn.Module, "__call__", call)
+        self._undo.callback(setattr, torch.nn.Module, "__call__", call)
         torch.nn.Module.__call__ = self._tracked(call)
         if "torch._dynamo" in sys.modules:  # where something is compiled, that runs as it was written
-            self.enter_context(torch.compiler.set_stance("force_eager"))
-        self.enter_context(self._mode)
-        return self
+            self._undo.enter_context(torch.compiler.set_stance("force_eager"))
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self._undo.close()
 
     def _tracked(self, call: Any) -> Any:
         """`Module.__call__`, noting which modules are called. (Of PyTorch's hooks none sees all inputs beforehand.)"""
 
         def __call__(module: Any, *args: Any, **named: Any) -> Any:
-            self._calls.append((self._part(module), [self._node(t) for t in _tensors((args, named)) if _is_plain(t)]))
+            outside = self._made_by
+            kind = type(type(module).__name__, (Part,), {})
+            part = self._parts.setdefault(module, kind(module, self._paths.get(module, "")))
+            inputs = [self._node(t) for t in _tensors((args, named)) if _is_plain(t)]
+            self._made_by = (*outside[:-1], part, inputs)
             try:
                 return call(module, *args, **named)
             finally:
-                self._calls.pop()
+                self._made_by = outside
 
         return __call__
 
-    def _part(self, module: Any) -> Part:
-        if module not in self._parts:
-            places = ((path, model) for model in self._models for path, x in model.named_modules() if x is module)
-            kind: type[Part] = type(type(module).__name__, (Part,), {})
-            self._parts[module] = kind(module, *next(places, ("", module)))
-        return self._parts[module]
-
     # ---- a call of a function
 
-    def run(self, func: Any, args: Any, named: dict[str, Any]) -> Any:
-        """Call a function of PyTorch's, and record its results."""
+    def __torch_function__(self, func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
+        """Call a function of PyTorch's, and record its results. Meanwhile PyTorch calls others directly."""
+        named = kwargs or {}
         given = _tensors((args, named))
         if not (torch.is_grad_enabled() and any(t.requires_grad for t in given)):
             return func(*args, **named)
-        name = _name(func)
+        name = (func.__self__ if func.__name__ == "__get__" else func).__name__.strip("_")
         ours = self._prepared(name, args, named) if all(map(_is_plain, given)) else None
         if ours is None and (body := _body(func)):
-            with self._mode:
+            super().__enter__()  # hand over what it calls
+            try:
                 return body(*args, **named)
+            finally:
+                super().__exit__(None, None, None)
         out = func(*args, **named)
-        results = [*leaves(args[0] if out is None else out)]
-        if any(map(_is_new, results)):
-            for t, found in zip_longest(results, _tried(ours, out)):
-                written = any(t is x for x in given)  # in place: for PyTorch, a view is one of the new base then
-                if _is_new(t) and written and _is_new(t._base):
-                    self._result(t._base, name)
-                if _is_new(t):
-                    self._result(t, name, None if written and t._base is not None else found)
+        results = zip_longest(leaves(args[0] if out is None else out), ours(out) if ours else ())
+        new = [(t, found) for t, found in results if _is_new(t)]
+        for t, found in sorted(new, key=lambda pair: pair[0].grad_fn._sequence_nr()):  # one may depend on another
+            if t._base is not None and any(t is x for x in given):
+                self._node(t._base)  # a view that was written to is one of the new base
+                found = None
+            self._result(t, name, found)
         return out
 
-    def _prepared(self, name: str, args: Any, named: dict[str, Any]) -> Callable[[Any], Any] | None:
-        """Our function of PyTorch's result; its operands are read before PyTorch may write to them."""
+    def _prepared(self, name: str, args: Any, named: dict[str, Any]) -> Callable[[Any], list[Any]] | None:
+        """Our results, given PyTorch's; our function's operands are read before PyTorch may write to them."""
         if (ours := counterpart(name)) is None:
             return None
-        operands, options = tree_map(self._read, (args, {key: x for key, x in named.items() if x is not None}))
-        first, last = ([options.pop(key)] if key in options else [] for key in ("input", "other"))
-        return lambda out: ours(out, *first, *operands, *last, **options)
+        operands, options = tree_map(self._read, ([*args], {key: x for key, x in named.items() if x is not None}))
+        operands += [options.pop(key) for key in ("input", "other") if key in options]
+
+        def call(out: Any) -> list[Any]:
+            try:
+                with np.errstate(all="ignore"):
+                    return [*leaves(ours(out, *operands, **options))]
+            except Exception:  # whatever it is, PyTorch's own function has done it
+                return []
+
+        return call
 
     # ---- tensors and nodes
 
@@ -133,7 +141,7 @@ class Recording(ExitStack):
     def _node(self, t: Any) -> ArrayNode:
         node = standing(t)
         if t.grad_fn is not None:
-            return node or self._result(t, t.grad_fn.name().partition("Backward")[0])
+            return node or self._result(t, type(t.grad_fn).__name__.partition("Backward")[0])
         numbers = array(t)
         if node is None or node.requires_grad != t.requires_grad or not np.array_equal(node._data, numbers, True):
             label = next((name for name, x in self._tensors.items() if x is t), "")
@@ -145,35 +153,33 @@ class Recording(ExitStack):
 
     def _result(self, t: Any, name: str, found: Any = None) -> ArrayNode:
         """Let our result stand for PyTorch's if it is the same, else a region of PyTorch's own."""
-        self._eps = max(self._eps, torch.finfo(t.dtype).eps)
-        region, node = None, getattr(found, "_node", None)
-        if node is None or apart(node._data, array(t)) > self._eps**0.5:
+        node = getattr(found, "_node", None)
+        self._enough = max(self._enough, torch.finfo(t.dtype).eps ** 0.5)
+        stands = hasattr(node, "_edge")  # for another tensor
+        if node is None or stands or not apart(node._data, array(t)) <= self._enough:
             self.missing += [name] * (name not in self.missing)
-            region = Region(t, name, self._node)
-            node = region.node
-        elif hasattr(node, "_edge"):  # it stands for another tensor
-            node = copied(found)._node
+            node = Region(t, name, self._node).node
         remember((t.grad_fn, t.output_nr), node)
         _results[t] = node
-        self._note(t, node, region)
-        if self._calls:
-            modules = [part for part, _ in self._calls]
-            outer = [self._part(modules[0].model)] if modules[0].path else []
-            node._made_by = (*outer, *modules, self._calls[-1][1])
+        t._backward_hooks = None  # those of what it was before a write in place, which has kept them
+        self._note(t, node)
+        node._made_by = self._made_by
         return node
 
-    def _note(self, t: Any, node: Any, region: Region | None = None) -> None:
+    def _note(self, t: Any, node: Any) -> None:
         """Note what `agree` asks for, and let PyTorch's passes tell the node its gradient."""
-        node._edge, node._dtype, node._remark = get_gradient_edge(t), t.dtype, remark
-        node._eps = self._eps = max(self._eps, torch.finfo(t.dtype).eps)
-        node._mark = OURS_ALONE if region else ""
+        with torch._C.DisableTorchFunctionSubclass():
+            node._edge, node._like, node._remark = get_gradient_edge(t), t.new_empty(0), remark
+        node._enough = self._enough
+        node._mark = OURS_ALONE if isinstance(node._row, Region) else ""
         alive = weakref.ref(node)
 
         def hook(g: Any) -> None:
             if g is not None and (node := alive()):  # None for a part of a result that is not used
                 saw(node, g)
-                if region:
-                    region.see(g)
+                if isinstance(node._row, Region):
+                    with suppress(Exception):  # the rule will raise it
+                        node._row.sent = node._row.sending(g)
 
         weakref.finalize(node, t.register_hook(hook).remove)
 
@@ -181,28 +187,18 @@ class Recording(ExitStack):
 class Part:
     """A module of PyTorch's as drawings know a module. Its class has the name of PyTorch's."""
 
-    def __init__(self, module: Any, path: str, model: Any):
+    def __init__(self, module: Any, path: str):
         self.module = module
         self.path = path
-        self.model = model  # that the path begins at
 
     def named_parameters(self) -> list[tuple[str, ArrayNode]]:
         """The nodes that stand for its parameters, with their paths."""
-        return [(path, node) for path, p in self.module.named_parameters() if (node := standing(p)) is not None]
+        named = self.module.named_parameters(self.path)
+        return [(path, node) for path, p in named if (node := standing(p)) is not None]
 
     def __repr__(self) -> str:
-        kind = type(self).__name__
-        whole = f"{self.path}: {kind}" if self.path else kind
-        return whole if len(whole) <= LONGEST else self.path[-LONGEST:]
-
-
-class _Mode(TorchFunctionMode):
-    """Has PyTorch hand over each function that is called."""
-
-    run: Any
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return self.run(func, args, kwargs or {})
+        title = f"{self.path}: {type(self).__name__}"
+        return title.removeprefix(": ")[-LONGEST:]
 
 
 def _tensors(tree: Any) -> list[Any]:
@@ -211,8 +207,7 @@ def _tensors(tree: Any) -> list[Any]:
 
 def _is_plain(t: Any) -> bool:
     """True for a tensor that NumPy has the like of."""
-    unlike = t.is_complex() or t.is_quantized or t.is_meta or is_functorch_wrapped_tensor(t)
-    return t.layout == torch.strided and not unlike
+    return t.layout == torch.strided and not (t.is_complex() or t.is_meta or is_functorch_wrapped_tensor(t))
 
 
 def _is_new(t: Any) -> bool:
@@ -220,28 +215,12 @@ def _is_new(t: Any) -> bool:
     return isinstance(t, torch.Tensor) and _is_plain(t) and t.grad_fn is not None and standing(t) is None
 
 
-def _name(func: Any) -> str:
-    """`add` for each of PyTorch's functions that add: `add`, `add_`, `__add__` and `__iadd__`."""
-    name = func.__name__ if func.__name__ != "__get__" else func.__self__.__name__
-    inner = name.strip("_")
-    return inner[1:] if inner[:1] == "i" and not counterpart(inner) and counterpart(inner[1:]) else inner
-
-
 def _body(func: Any) -> Any:
     """A function in Python that calls others of PyTorch's, such that it does not hand itself over; else None."""
-    if not isinstance(func, FunctionType) or func.__module__ not in COMPOSED:
+    names = func.__code__.co_names if isinstance(func, FunctionType) else ()
+    checks = {name: lambda *_: False for name in names if name.startswith("has_torch_function")}
+    if not checks:
         return None
-    checks = [name for name in func.__code__.co_names if name.startswith("has_torch_function")]
-    globals_ = func.__globals__ | dict.fromkeys(checks, lambda *_: False)
-    body = FunctionType(func.__code__, globals_, func.__name__, func.__defaults__, func.__closure__)
+    body = FunctionType(func.__code__, func.__globals__ | checks, None, func.__defaults__, func.__closure__)
     body.__kwdefaults__ = func.__kwdefaults__
-    return body if checks else None
-
-
-def _tried(ours: Any, out: Any) -> list[Any]:
-    """Our results; none if our function cannot do this."""
-    try:
-        with np.errstate(all="ignore"):
-            return [*leaves(ours(out))] if ours else []
-    except Exception:  # whatever it is, PyTorch's own function has done it
-        return []
+    return body
