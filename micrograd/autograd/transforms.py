@@ -51,6 +51,7 @@ __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "j
 # Arguments and results
 
 ONES = object()  # the default gradients at the outputs
+Argnum = int | tuple[int, ...] | None  # which arguments are differentiated: one, several, or each that can be
 
 
 def is_point(x: Any) -> bool:
@@ -70,7 +71,7 @@ class Call:
     """
 
     def __init__(
-        self, fn: Callable, args: tuple[Any, ...], named: dict[str, Any], argnum: Any = None, has_aux: bool = False
+        self, fn: Callable, args: tuple[Any, ...], named: dict[str, Any], argnum: Argnum = None, has_aux: bool = False
     ):
         if not callable(fn):
             raise TypeError(f"found {type(fn).__name__} where a function is needed: grad(outputs, inputs) is for nodes")
@@ -201,7 +202,7 @@ class Call:
         return self.answer(tree_map(tangent, self.output), ts)
 
 
-def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
+def _chosen(args: tuple[Any, ...], argnum: Argnum) -> list[int]:
     """The indices of the arguments that are differentiated."""
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
@@ -311,7 +312,7 @@ def _of_compiled(transform: Callable) -> Any:
 
 
 @_of_compiled
-def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux: bool = False) -> Callable[..., Any]:
+def gradient(fn: Callable, argnum: Argnum = None, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of fn.
 
     Use it where the derivative itself is wanted as a function, rather than `.grad` of parameters.
@@ -349,9 +350,7 @@ def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux:
 
 
 @_of_compiled
-def value_and_grad(
-    fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux: bool = False
-) -> Callable[..., tuple[Any, Any]]:
+def value_and_grad(fn: Callable, argnum: Argnum = None, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
     """Return a function that computes fn and its gradient in one pass.
 
     Use it where a loop needs the loss and its gradient, such as an optimizer of another library.
@@ -433,7 +432,7 @@ def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[
 
 
 @_of_compiled
-def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
+def jacobian(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of fn, one backward pass for each output element.
 
     Use it for a function with several outputs, each of which has a gradient.
@@ -483,7 +482,7 @@ def _gradients(call: Call, y: Any) -> Any:
 
 
 @_of_compiled
-def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
+def hessian(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """Return a function that computes the Hessian of fn, as the Jacobian of its gradient.
 
     Use it for the curvature of a function of few numbers.
@@ -505,7 +504,7 @@ def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callab
 
 
 @_of_compiled
-def hvp(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
+def hvp(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products, at the cost of about two gradients.
 
     Use it where the Hessian itself would be too large, as in Newton's method for many parameters. The Hessian is never

@@ -34,9 +34,10 @@ from ..scalars.kinds import traced, verify
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
-from .neurons import Layer, whole
+from .neurons import Activation, Layer, whole
 
 Rng = np.random.Generator | None
+LayerFunction = Callable[[Any], Any]
 
 
 class Parameter(Tensor):
@@ -108,7 +109,7 @@ class Linear(Module):
         linear.load_state_dict({"weight": weight, "bias": np.array([neuron.b.data for neuron in layer.neurons])})
         return linear
 
-    def to_neurons(self, nonlin: bool = False, activation: str | Callable[[Any], Any] = "relu") -> Layer:
+    def to_neurons(self, nonlin: bool = False, activation: Activation = "relu") -> Layer:
         """Convert to a `Layer` of scalar neurons, which can be drawn.
 
         Args:
@@ -278,13 +279,13 @@ class Sequential(Module):
     (3, ['0.weight', '0.bias', '2.weight', '2.bias'])
     """
 
-    def __init__(self, *layers: Callable[[Any], Any]):
+    def __init__(self, *layers: LayerFunction):
         for i, layer in enumerate(layers):
             if isinstance(layer, type) and issubclass(layer, Module):
                 raise TypeError(f"layer {i} is the class {layer.__name__}: write {layer.__name__}(...)")
             if not callable(layer):
                 raise TypeError(f"layer {i} must be a module or a function, found {type(layer).__name__} {layer!r:.50}")
-        self.layers: list[Callable[[Any], Any]] = list(layers)
+        self.layers: list[LayerFunction] = list(layers)
 
     def forward(self, x: Any) -> Any:
         for layer in self.layers:
@@ -294,10 +295,10 @@ class Sequential(Module):
     def __len__(self) -> int:
         return len(self.layers)
 
-    def __iter__(self) -> Iterator[Callable[[Any], Any]]:
+    def __iter__(self) -> Iterator[LayerFunction]:
         return iter(self.layers)
 
-    def __getitem__(self, i: int) -> Callable[[Any], Any]:
+    def __getitem__(self, i: int) -> LayerFunction:
         return self.layers[i]
 
     def _held(self) -> dict[Any, Any]:

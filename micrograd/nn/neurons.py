@@ -17,6 +17,7 @@ from ..engine.value import Node, Value
 from ..scalars.sums import weighted_sum
 from .module import Module, calling, tag
 
+Activation = str | Callable[[Any], Any]  # the name of a method of Value, or a function of one Value
 PLAIN: set[type] = {Value, float, int}
 
 # Activations: the name of the method of Value, and the word for it in a neuron's repr.
@@ -53,13 +54,13 @@ class Neuron(Module, tags=True):
     (TanhNeuron(2), -0.3301)
     """
 
-    activation: str | Callable[[Any], Any] = "relu"
+    activation: Activation = "relu"
 
     def __init__(
         self,
         nin: int,
         nonlin: bool = True,
-        activation: str | Callable[[Any], Any] = "relu",
+        activation: Activation = "relu",
         rng: random.Random | None = None,
     ):
         if rng is not None and not hasattr(rng, "uniform"):
@@ -166,7 +167,7 @@ class MLP(Module, parts_tag=True):
         self,
         nin: int,
         nouts: Sequence[int],
-        activation: str | Callable[[Any], Any] = "relu",
+        activation: Activation = "relu",
         rng: random.Random | None = None,
     ):
         if not isinstance(nouts, Iterable) or isinstance(nouts, str):
