@@ -78,7 +78,9 @@ class Neuron(Module, tags=True):
 
     def __call__(self, x: Iterable[Any]) -> Any:
         if not isinstance(x, tuple) or len(x) != len(self.w):
-            x = _inputs(x, self, len(self.w))
+            x = _inputs(x, self)
+            if len(x) != (n := len(self.w)):
+                raise ValueError(f"a neuron with {n} weights needs {n} inputs, and found {len(x)}")
         try:
             act: Any = self._number(x) if modes_on else weighted_sum(self.w, x, self.b)
             if act is None:
@@ -194,7 +196,7 @@ class MLP(Module, parts_tag=True):
 # Argument checks
 
 
-def _inputs(x: Any, network: Module, wanted: int | None = None) -> tuple[Any, ...]:
+def _inputs(x: Any, network: Module) -> tuple[Any, ...]:
     """The inputs as a tuple; a single number counts as one input."""
     try:
         inputs = None if isinstance(x, (str, set, frozenset, dict)) else tuple(x)
@@ -204,8 +206,6 @@ def _inputs(x: Any, network: Module, wanted: int | None = None) -> tuple[Any, ..
         raise TypeError(f"the inputs are a list of Values or numbers, found {type(x).__name__}")
     if inputs and hasattr(inputs[0], "__len__") and getattr(inputs[0], "ndim", 1):
         raise _no_sample(inputs, network)
-    if wanted is not None and len(inputs) != wanted:
-        raise ValueError(f"a neuron with {wanted} weights needs {wanted} inputs, and found {len(inputs)}")
     return inputs
 
 
