@@ -238,12 +238,11 @@ def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mappi
 
 def _names(params: Sequence[Any], objects: Mapping[str, Any]) -> list[str]:
     """What an optimizer's parameters are called in the modules among the objects; "" for those of none."""
-    known: dict[int, str] = {}
-    for name, module in objects.items():
-        for key, leaf in named_leaves(module) if isinstance(module, Module) else ():
-            own = _prefix(name) + key
-            known[id(leaf)] = min(own, known.get(id(leaf), own))  # of a shared one, the same in every order
-    return [known.get(id(p), "") for p in params]
+    names: dict[int, list[str]] = {}
+    for name, x in objects.items():
+        for key, leaf in named_leaves(x) if isinstance(x, Module) else ():
+            names.setdefault(id(leaf), []).append(_prefix(name) + key)
+    return [min(names.get(id(p), [""])) for p in params]  # of a shared one, the same in every order
 
 
 def _in_order(state: Any, then: list[str], x: Any, objects: Any, arrays: Mapping[str, Any]) -> Any:
