@@ -43,8 +43,8 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
     Use it to keep a trained model, to resume a training later (`load`), or to run a model where there is no Python.
 
     Args:
-        source: an object with `state_dict()` and `load_state_dict()`, or a dict of such objects and of arrays, Tensors
-            or numbers by name. For .onnx and .js it is a function made by `compile`, after a call.
+        source: an object with `state_dict()` and `load_state_dict()`, or a dict of such objects and of arrays, Tensors,
+            Values or numbers by name. For .onnx and .js it is a function made by `compile`, after a call.
         path: the file to write. For a compiled function its name ends in .onnx, .js or .mjs.
         dtype: dtype of the floats of an .onnx file, float32 (the default) or float64.
 
