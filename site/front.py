@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from micrograd import Value, compile, save, value_and_grad
-from micrograd.viz.page import colours, numbers
+from micrograd.viz.page import asset, colours, numbers
 from micrograd.viz.training.classes import MANY, SHAPES, SIDES
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "live"))
@@ -50,10 +50,16 @@ def looks() -> str:
     return f"export const SIDES = {rows(SIDES)};\nexport const MANY = {rows(MANY)};\n"
 
 
-def written(folder: Path) -> None:
-    """Write neuron.js, a step for each kind of answers, two files of JSON with what belongs to them, and two tables."""
+def shared(folder: Path) -> None:
+    """Write what the pages share with those of the package: how numbers and classes look, and templates of HTML."""
     (folder / "numbers.js").write_text(f"{numbers()}\nexport {{thickness, written}};\n", encoding="utf-8")
     (folder / "classes.js").write_text(looks(), encoding="utf-8")
+    (folder / "html.js").write_text(asset("html.js"), encoding="utf-8")
+
+
+def written(folder: Path) -> None:
+    """Write neuron.js, a step for each kind of answers, two files of JSON with what belongs to them, and `shared`."""
+    shared(folder)
     slopes = compile(value_and_grad(neuron))
     slopes([*NUMBERS.values()])
     save(slopes, folder / "neuron.js")

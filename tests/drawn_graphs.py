@@ -8,7 +8,8 @@ import re
 import zlib
 
 from micrograd import Tensor, Value, softmax, viz
-from micrograd.nn import MLP
+from micrograd.functional import cross_entropy
+from micrograd.nn import MLP, Linear, Sequential, Tanh
 
 POINTS, SIDES = [[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 1.5]], [-1, -1, 1, 1]
 
@@ -107,6 +108,17 @@ def arrays():
     w = Tensor(rng.normal(size=(3, 4)), requires_grad=True, label="w")
     b = Tensor(rng.normal(size=4), requires_grad=True, label="b")
     return ((x @ w + b).tanh() ** 2).mean()
+
+
+def classifier():
+    """The loss of two layers of arrays on a batch of twelve points of three classes."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    model = Sequential(Linear(2, 8, rng=rng), Tanh(), Linear(8, 3, rng=rng))
+    loss = cross_entropy(model(Tensor(rng.normal(size=(12, 2)), label="X")), rng.integers(0, 3, 12))
+    loss.label = "loss"
+    return loss
 
 
 def crowd():

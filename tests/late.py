@@ -1,4 +1,5 @@
-"""Jupyter's packages, each imported by the first test that calls for it: that takes seconds, and every worker collects.
+"""Jupyter's packages and scikit-learn, each imported by the first test that calls for it: that takes seconds, and
+every worker collects.
 
 Where one is not installed, the test is skipped.
 """
@@ -7,5 +8,5 @@ from functools import partial
 
 import pytest
 
-names = "nbclient", "nbconvert", "nbformat", "nbformat.sign"
-nbclient, nbconvert, nbformat, signing = (partial(pytest.importorskip, name) for name in names)
+names = "nbclient", "nbconvert", "nbformat", "nbformat.sign", "sklearn.datasets"
+nbclient, nbconvert, nbformat, signing, datasets = (partial(pytest.importorskip, name) for name in names)

@@ -121,7 +121,7 @@ class Built:
             tree = tree_map(given.result, _guarded(reached, partial(fn, *given.seen, **named)))
             seen = set(trace.leaves)
             for p in self.trained:
-                if isinstance(p, Value):  # which has a gradient of 0 if the loss does not depend on it
+                if isinstance(p, Value) and p._row is not None:  # with a gradient of 0 if the loss lacks it
                     trace.seen(p)
             self.by_identity = trace.by_identity
             self.plain = self.plain and not (is_grad_enabled() and any(leaf.seen.requires_grad for leaf in trace.order))
@@ -168,7 +168,7 @@ class Built:
         """Groups of outside nodes: of each, at least one must require a gradient, or the results would not."""
         if self.trained:  # of a store, the program asks when it fetches the numbers
             used = set() if self.vector else set(map(id, self.used))
-            return [[x] for x in self.trained if x.requires_grad and id(x) in used]
+            return [[x] for x in self.trained if id(x) in used]
         if not self.fused:
             return [[x] for x in self.own]
         return [] if self.places else [self.own]
@@ -217,8 +217,9 @@ class Built:
         """The program as it was traced. What it is differentiated by comes last among the leaves."""
         trained, values = set(map(id, self.trained)), [out.symbol for out in self.outs]
         own = [x for x in alive if x.name in gradients and (not trained or id(x.ref()) in trained)]
-        if trained and own:  # the parameters that `step()` would update: Tensors with a gradient, and all Values
-            own = [x for x in alive if id(x.ref()) in trained and (x.name in gradients or isinstance(x.ref(), Value))]
+        if trained and own:  # the parameters that `step()` would update: Tensors with a gradient, Values not frozen
+            moves = lambda x: x.name in gradients or (isinstance(x.ref(), Value) and x.ref().requires_grad)  # noqa: E731
+            own = [x for x in alive if id(x.ref()) in trained and moves(x)]
         chosen = set(own)
         used = set(form.inputs) if self.vector else {leaf.symbol for leaf in alive}
         leaves = [*(leaf for leaf in alive if leaf.symbol in used and leaf not in chosen), *own]
@@ -240,8 +241,7 @@ class Built:
         if not program.by:
             raise ValueError("none of the parameters of the optimizer in update= affects the loss")
         _, self.trained = _differentiated(program)
-        wanted = [p.requires_grad for p in self.trained]
-        self.apart = self.vector and (counts_differ(self.update, self.trained) or not all(wanted))
+        self.apart = self.vector and counts_differ(self.update, self.trained)
         inputs = {leaf.name: leaf.symbol for leaf in alive} | {x.args[0]: x for x in program.inputs}
         rule, graph = copy(self.update), inputs[program.by[0]].graph
         rule.lr = graph.input("lr")
@@ -255,12 +255,7 @@ class Built:
             rule._update(p, g, state)
             changed = {key: x for key, x in state.items() if x is not before[key]}
             self.remembered = {key: rule._remembers[key] for key in changed}
-            pairs = [(symbol, p.data), *((before[key], x) for key, x in changed.items())]
-            if self.vector and not all(wanted):  # what is frozen stays
-                pairs = [(old, np.where(np.array(wanted), new, old)) for old, new in pairs]
-            elif not wanted[i]:
-                pairs = [(old, old) for old, _ in pairs]
-            updates += pairs
+            updates += [(symbol, p.data), *((before[key], x) for key, x in changed.items())]
             kind = "as_is" if self.resident else "value" if symbol.shape is None else "tensor"
             reads.append(Read(name, "update", (1 + 2 * i, *["data"] * self.resident), kind))
             for key in changed:

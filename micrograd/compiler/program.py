@@ -194,8 +194,10 @@ class TrainingProgram(OnDevice):
         self.params: list[Any] = list(built.update.params)
         fixed = {name: x for name, x in self.update._settings().items() if name != "lr"}
         self.fixed: ItemsView[str, Any] = fixed.items()
-        self.wanted: list[Any] = [p.requires_grad for p in self.trained]
         self.store: Store | None = Store(self.trained, built.apart) if built.vector else None
+        used = set() if self.store else set(map(id, built.used))
+        self.unseen: list[Any] = [p for p in self.trained if id(p) not in used]  # of which nobody else asks
+        self.frozen: list[Any] = [p for p in self.params if isinstance(p, Value) and not p.requires_grad]
         self.states: list[dict[str, Any]] = []  # the content of those that the program wrote to
         self.as_left: Callable[[], bool] = bool  # are these the states, with the arrays that they had?
         self.own: dict[tuple[int, str], Any] = {}  # arrays in states that the program may write to, since it made them
@@ -208,13 +210,15 @@ class TrainingProgram(OnDevice):
         same = operator.eq if self.store else same_objects  # Values are equal only to themselves
         if not (self.fixed <= vars(self.update).items() and same(self.update.params, self.params)):
             return False
-        at_home = self.store is not None and "data" not in self.store.held  # only there it can be frozen
         store = self.store
+        at_home = not store or "data" not in store.held  # only there it can be frozen
+        if any(p.requires_grad for p in self.frozen) or (at_home and not all(p.requires_grad for p in self.unseen)):
+            return False
         if store and self.built.remembered and not store.has_states(self.update.state):
             store.give_back()
             if counts_differ(self.update, self.trained) > self.built.apart:
                 return False
-        return super().is_current() and not (at_home and self.wanted != [p.requires_grad for p in self.trained])
+        return super().is_current()
 
     def _run(self, args: tuple[Any, ...]) -> Any:
         if on_change:  # lazy mode is in use

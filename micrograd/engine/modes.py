@@ -26,7 +26,7 @@ class State:
     def __init__(self, value: Any, outer: Any):
         self.value: Any = value
         self.outer: Any = outer
-        modes_on.add(ref(self, modes_on.discard))
+        modes_on.add(ref(self, modes_on.discard))  # the entry goes when the state does
 
 
 class OpState(State):
@@ -154,6 +154,14 @@ _ORDINARY = Interceptor()
 def listener() -> Interceptor:
     """The interceptor of the innermost mode, or one that changes nothing: tell it what is about to happen."""
     return (interceptor() or _ORDINARY) if modes_on else _ORDINARY
+
+
+def tell(message: str, *about: Any) -> None:
+    """Tell the interceptors of all modes, each once, the innermost first, up to a trace, which has no numbers."""
+    for mode in dict.fromkeys(interceptors()) if modes_on else ():
+        getattr(mode, message)(*about)
+        if mode.traces:
+            return
 
 
 # ---- the doors: call one of these before you read or change what a node holds

@@ -15,7 +15,8 @@ class Node:
     """A number or an array, with the op that made it.
 
     _data, _gradient    the number, and its gradient
-    _row                the op: a row of the derivative table. None for a constant, `LEAF` for a leaf
+    _row                the op: a row of the derivative table. None for a constant, `LEAF` for a leaf. Both are false,
+                        so `if node._row:` asks whether an op made the node
     _a, _b              the operands, which are nodes. `NOTHING` stands for an operand that is missing, or that was a
                         plain number. Of any number of operands, `_a` is `MANY` and `_b` is their tuple
     _x, _y              the numbers that the rules of the row are called with, as they were when the op ran. Of any
@@ -32,7 +33,7 @@ class Node:
     label: str = ""
     _is_number: bool = False
     _retains_grad: bool = False  # True if `.grad` of this inner node accumulates, as a leaf's does
-    _own_backward: Callable[[], object] = staticmethod(lambda: None)  # of a leaf, which runs if the leaf is a root
+    _own_backward: Callable[[], object] = staticmethod(lambda: None)  # a user's, of a leaf; it runs if that is a root
 
     is_leaf: Any = property(lambda self: not self._row, doc="True for a node that no recorded op made.")
     _op: Any = property(lambda self: self._row.name if self._row else "", doc="The name of the op.")
@@ -49,7 +50,7 @@ class Node:
         if self._row:
             raise RuntimeError(f"'{self._op}' made this node: only a leaf can be frozen; detach() gives a constant")
         before_freeze(self)
-        self._a, self._b = MANY, ()
+        self._a, self._b = MANY, ()  # the slots of a constant may be empty; this fits numbers and arrays
         self._row = LEAF if wanted else None
 
     @property
@@ -59,7 +60,7 @@ class Node:
 
     def _record(self, row: Any, operands: Any, values: Any, /) -> None:
         """Give this node a history: a row, the operands, and the values that the rules will be called with."""
-        if row.to_a is None:
+        if row.to_a is None:  # any number of operands
             self._a, self._b, self._x, self._y = MANY, operands, values, None
         else:
             self._a, self._b, (self._x, self._y) = operands[0], operands[1] if row.to_b else NOTHING, values

@@ -41,7 +41,7 @@ def unary(row: Row, a: Any) -> Any:
     out._gradient, out._sum = 0, 0.0
     if records and a._row is not None:
         out._row, out._a, out._b = row, a, NOTHING
-        out._x, out._y = data, x
+        out._x, out._y = data, x  # as the rule is called: (g, out, a)
     else:
         out._row = None  # a constant: its other slots stay empty
     return out
@@ -62,7 +62,8 @@ def operator_of(row: Row) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
             if state.instead is not None:
                 return self._apply(row, (self, other))
             records = state.records
-        x, cls = self._data, self.__class__  # in this order: reading the number gives a deferred node its class
+        # The number first: in lazy mode, reading it computes the node, which changes the node's class
+        x, cls = self._data, self.__class__
         if other.__class__ is cls:
             b, y = other, other._data
         elif other.__class__ is float or other.__class__ is int:

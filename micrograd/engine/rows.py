@@ -12,7 +12,10 @@ LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}
 
 
 def lib(a: Any, b: Any = 0.0) -> Any:
-    """The module whose functions fit these operands: `floats` for numbers, NumPy as soon as one is an array."""
+    """The module whose functions fit these operands: `floats` for numbers, NumPy as soon as one is an array.
+
+    For one operand, b is a float, which never decides.
+    """
     library = LIBRARIES.get(a.__class__)
     if b.__class__ is not float and library is LIBRARIES[float]:  # a is a number, so b decides
         a, library = b, LIBRARIES.get(b.__class__)
@@ -94,7 +97,7 @@ def unary(rule: Any) -> Callable[[Any], None]:
 
     def backward(out: Any) -> None:
         out._gradient = g = out._sum
-        out._a._sum += rule(g, out._x, out._y)
+        out._a._sum += rule(g, out._x, out._y)  # a constant gets its part too, which nobody reads
 
     return backward
 

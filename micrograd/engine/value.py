@@ -147,9 +147,10 @@ class Value(Node):
         if modes_on:
             listener().backward()
         if retain_graph is False or inputs is not None:
-            self._backward_to(gradient, retain_graph, create_graph, inputs)
+            self._backward_to(gradient, retain_graph, create_graph, inputs)  # `backward` in scalars/roots.py
             return
         plain = gradient is None and not create_graph
+        # The result of a compiled function may do the whole pass by its program
         if not (plain and self._row.whole_pass and self._row.whole_pass(self)):
             run((self,), (1.0 if plain else self._seed(gradient, create_graph),), create_graph)
         if self._row is LEAF:
@@ -217,8 +218,8 @@ class Value(Node):
         seen = self._x if self._a is MANY else (self._x, self._y)
         if not (create_graph and self._row.needs_values):
             return seen
-        pairs = [*zip((self, self._a) if self._row.of_out else self._operands, seen, strict=False)]
-        for n, x in pairs:
+        pairs = [*zip((self, self._a) if self._row.of_out else self._operands, seen, strict=True)]
+        for n, x in pairs:  # nan differs from itself, and so does not count as changed
             if n is not NOTHING and n._is_number and n._data is not x and n._data != x and x == x:
                 raise RuntimeError(f"create_graph=True: '{self._op}' used {x}, now {n._data}; rerun the forward pass")
         return [x if n is NOTHING else refuse_redefined(n, Value) for n, x in pairs]
@@ -230,7 +231,7 @@ class Value(Node):
     def _plus(self, total: Any, part: Any, _taken: Any = None, /) -> Any:
         """The sum of two gradients of this node. A total of None, or of the integer 0, is none yet.
 
-        If the total is a node and the part is a number, their sum is a constant.
+        If the total is a node and the part is a number, their sum is a constant. Arrays alone need `_taken`.
         """
         if total.__class__ is float and part.__class__ is float:
             return total + part
@@ -241,12 +242,12 @@ class Value(Node):
         return ops.add(total, part)
 
     def _ieee(self, rule: Callable[..., Any], *numbers: float) -> float:
-        """The rule's result where Python's floats raise: run on constants, whose ops follow IEEE 754."""
+        """The rule's result where Python's floats raise: run on constants, whose `/` and `**` follow IEEE 754."""
         part = rule(*[fill_slots(object.__new__(Value), x) for x in numbers])
         return part._data if isinstance(part, Value) else part
 
 
-for _name, _row in ops.TABLE.items():
+for _name, _row in ops.TABLE.items():  # exp, log, tanh, relu and all that have a docstring
     if _row.doc:
         setattr(Value, _name, method_of(_row))
 

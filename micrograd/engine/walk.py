@@ -69,8 +69,8 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
             node._gradient, node._sum = grad, 0.0
         raise
     finally:
-        del running[depth:]
-        for node, before in zip(order, sums_before, strict=False):
+        del running[depth:]  # not `pop`, since a Ctrl-C may have come before the append
+        for node, before in zip(order, sums_before, strict=False):  # none, unless this pass is inside another
             node._sum = before
 
 
@@ -92,6 +92,7 @@ def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any])
         while path:
             below = node._a
             if below._sum is mark or below._row is None:
+                # `MANY` counts as a constant, so a node with any number of operands comes here too
                 below = node._b if below is not MANY else _next_below(node, mark, rest, append)
                 if below._sum is mark or below._row is None:  # its operands are done, and so is the node
                     append(node)
@@ -124,7 +125,7 @@ def propagate(order: Nodes, mark: object) -> None:
             try:
                 node._row.backward(node)
             except ArithmeticError:  # of Python's floats, such as 1 / 0
-                if node._row is LEAF:  # of a class that watches its gradients
+                if node._row is LEAF:  # it has no rules: a property `grad` of the user's class raised
                     raise
                 send(node)
 
@@ -135,7 +136,7 @@ def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) 
     taken: set[int] = set()  # the ids of the arrays that are in a `.grad` by now: no other `.grad` may share one
     for node in reversed(order):
         g = node._sum
-        node._sum = 0.0  # an array need not live longer; a number may stay, since the next pass overwrites it
+        node._sum = 0.0  # lest an array live longer than it is needed
         if g is mark or g is None:  # nothing was sent to it, or it was left out
             continue
         for watch in watching:

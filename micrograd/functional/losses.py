@@ -9,7 +9,7 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from ..engine.modes import listener
+from ..engine.modes import tell
 from ..engine.value import Value
 from ..scalars.kinds import is_tracing, traced, verify
 
@@ -94,7 +94,7 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     loss = _of_pairs(
         "bce", lambda x, t: t * (-x).softplus() + (1 - t) * x.softplus(), logits, targets, reduction, _PROBABILITY
     )
-    listener().scores("bce_with_logits", logits)
+    tell("scores", "bce_with_logits", logits)
     return loss
 
 
@@ -156,7 +156,7 @@ def cross_entropy(logits: Any, target: Any, reduction: str = "mean") -> Any:
         loss = _of_tensors().cross_entropy(logits, target, reduction)
     else:
         loss = _of_classes(lambda row, i: -log_softmax(row)[i], logits, target, reduction)
-    listener().scores("cross_entropy", logits)
+    tell("scores", "cross_entropy", logits)
     return loss
 
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 from ..common.states import refuse, unfit
 from ..common.undo import all_or_nothing
 from ..common.words import checked
-from ..engine.modes import listener
+from ..engine.modes import tell
 from ..engine.value import Node
 from ..scalars.kinds import plain
 from .checks import Settings, no_count, not_negative, parameters_of, parts_of
@@ -41,8 +41,9 @@ class State(UserDict[str, Any]):
         return kept
 
     @data.setter
-    def data(self, content: dict[str, Any]) -> None:  # type: ignore[override]
-        self.kept = content
+    def data(self, content: Mapping[str, Any]) -> None:  # type: ignore[override]
+        _ = self.data  # else a store would give back what it has
+        self.kept = dict(content)
 
     def __copy__(self) -> Self:
         return type(self)(self.data)
@@ -197,7 +198,7 @@ class Optimizer(Settings):
             self.reduce()
         if self._reduced:
             self.__dict__.update(_reduced=False, _used=[p.grad for p in self.params])
-        listener().step(self)  # see `nn.strict_mode`
+        tell("step", self)  # see `nn.strict_mode`
         for p in self.params:
             g = p.grad
             if g.__class__ is not float:
@@ -458,7 +459,7 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         _set_grads(reached, [plain(p.grad) * factor for p in reached])
-        listener().scaled(reached, factor)
+        tell("scaled", reached, factor)
     return norm
 
 

@@ -468,7 +468,8 @@ def _letters(given: list[Any], places: Sequence[int], shapes: list[tuple[int, ..
     """The letters of each operand and of the result, with "..." replaced by letters, as NumPy parses them."""
     for i, shape in zip(places, shapes, strict=True):
         given[i] = np.broadcast_to(0.0, shape)
-    ints = [x for part in given if isinstance(part, (list, tuple)) for x in part if isinstance(x, int)]
+    lists = [x for i, x in enumerate(given) if i not in places and isinstance(x, (list, tuple, np.ndarray))]
+    ints = [x for subscripts in lists for x in subscripts if isinstance(x, (int, np.integer))]
     if not all(0 <= x < 52 for x in ints):  # which names the letters
         raise ValueError(f"the ints that name the axes of einsum are in the range [0, 52), found {ints}")
     try:

@@ -39,61 +39,6 @@ LIBRARIES.update(dict.fromkeys((Array, *np.sctypeDict.values()), array_library))
 _new = object.__new__
 
 
-class Storage:
-    """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
-
-    version: int = 0
-    users: int = 0
-    views: Any = ()  # weak references to the other Tensors that share the memory
-    kept: Any = nothing  # a weak reference to the constant that was written to: it kept a copy, also for its views
-    handed_out: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
-
-    def share(self, tensor: Any) -> Any:
-        """Register another Tensor of this memory; returns it."""
-        self.views = self.views or set()
-        self.views.add(weakref.ref(tensor, self.views.discard))
-        tensor._node._store = self
-        return tensor
-
-    def hand_out(self, array: np.ndarray) -> None:
-        """Note that the caller gets this array, while a graph needs it and other Tensors share it."""
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        self.compare()
-        self.handed_out = array, array.copy()
-
-    def compare(self) -> None:
-        """Count a write to the array that was handed out."""
-        if self.handed_out is not None and not np.array_equal(*self.handed_out, equal_nan=True):
-            self.version += 1
-            self.handed_out = self.handed_out[0], self.handed_out[0].copy()
-
-    def check(self, version: int, name: str) -> None:
-        """Raise if anything was written since that version, which the named op saved."""
-        self.compare()
-        if self.version != version:
-            raise RuntimeError(
-                f"an array that '{name}' needs for its gradient was changed in place: it is at version "
-                f"{self.version}, version {version} is needed; change a copy, or change it after backward()"
-            )
-
-
-class Saved(list[tuple[Storage, int]]):
-    """The storages of the values that a node saved, with their versions. Each counts in `Storage.users` until freed."""
-
-    __slots__ = ()
-
-    def __init__(self, storages: Sequence[Storage]):
-        for storage in storages:
-            storage.users += 1
-            storage.compare()
-            self.append((storage, storage.version))
-
-    def __del__(self) -> None:
-        for storage, _ in self:
-            storage.users -= 1
-
-
 class ArrayNode(Node):
     """A node whose data is an array. `tensor` is the Tensor that wraps it.
 
@@ -257,6 +202,61 @@ class ArrayNode(Node):
 
     def __repr__(self) -> str:
         return repr(self.tensor)
+
+
+class Storage:
+    """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
+
+    version: int = 0
+    users: int = 0
+    views: Any = ()  # weak references to the other Tensors that share the memory
+    kept: Any = nothing  # a weak reference to the constant that was written to: it kept a copy, also for its views
+    handed_out: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
+
+    def share(self, tensor: Any) -> Any:
+        """Register another Tensor of this memory; returns it."""
+        self.views = self.views or set()
+        self.views.add(weakref.ref(tensor, self.views.discard))
+        tensor._node._store = self
+        return tensor
+
+    def hand_out(self, array: np.ndarray) -> None:
+        """Note that the caller gets this array, while a graph needs it and other Tensors share it."""
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        self.compare()
+        self.handed_out = array, array.copy()
+
+    def compare(self) -> None:
+        """Count a write to the array that was handed out."""
+        if self.handed_out is not None and not np.array_equal(*self.handed_out, equal_nan=True):
+            self.version += 1
+            self.handed_out = self.handed_out[0], self.handed_out[0].copy()
+
+    def check(self, version: int, name: str) -> None:
+        """Raise if anything was written since that version, which the named op saved."""
+        self.compare()
+        if self.version != version:
+            raise RuntimeError(
+                f"an array that '{name}' needs for its gradient was changed in place: it is at version "
+                f"{self.version}, version {version} is needed; change a copy, or change it after backward()"
+            )
+
+
+class Saved(list[tuple[Storage, int]]):
+    """The storages of the values that a node saved, with their versions. Each counts in `Storage.users` until freed."""
+
+    __slots__ = ()
+
+    def __init__(self, storages: Sequence[Storage]):
+        for storage in storages:
+            storage.users += 1
+            storage.compare()
+            self.append((storage, storage.version))
+
+    def __del__(self) -> None:
+        for storage, _ in self:
+            storage.users -= 1
 
 
 class _ArrayClosure(Closure):

@@ -3,6 +3,7 @@ import {$, four} from "./common.js";
 import {SIDES, sign} from "./looks.js";
 import {Plane} from "./pictures.js";
 import {random} from "./names.js";
+import {html, put} from "./vendor/html.js";
 import * as network from "./vendor/sign.js";
 import * as neuron from "./vendor/neuron.js";
 
@@ -42,15 +43,21 @@ function leaves() {
     }),
   );
   const round = (x, y, sign) =>
-      `<rect x="${x - 9 - 2.5 * sign.length}" y="${y - 13}" width="${18 + 5 * sign.length}" height="26" rx="13"/><text x="${x}" y="${y}">${sign}</text>`,
-    path = d => `<path d="${d}"/>`;
+      html`<rect
+          x="${x - 9 - 2.5 * sign.length}"
+          y="${y - 13}"
+          width="${18 + 5 * sign.length}"
+          height="26"
+          rx="13"
+        /><text x="${x}" y="${y}">${sign}</text>`,
+    path = d => html`<path d="${d}" />`;
   const within = [...products.map(y => curve(OPS[0], y, OPS[1], joint)), `M${OPS[1]} ${joint}H${OPS[2]}`];
-  $("wires").innerHTML = [
+  put($("wires"), [
     ...[...wires, ...within].map(path),
     ...products.map(y => round(OPS[0], y, "×")),
     round(OPS[1], joint, "+"),
     round(OPS[2], joint, "tanh"),
-  ].join("");
+  ]);
 }
 function answer() {
   const [out, slopes] = neuron.step({x0: values});
@@ -58,7 +65,7 @@ function answer() {
     const i = names.indexOf(row.firstChild.textContent),
       slope = slopes[i],
       [, input, said] = row.children;
-    said.innerHTML = `${values[i].toFixed(2).replace("-", "−")} <span style="color:${hue(slope)}">${four(slope)}</span>`;
+    put(said, html`${values[i].toFixed(2).replace("-", "−")} <span style="color:${hue(slope)}">${four(slope)}</span>`);
     input.setAttribute("aria-valuetext", `${names[i]} ${values[i].toFixed(2)}, gradient ${four(slope)}`);
     const path = $("wires").children[k];
     path.style.stroke = hue(slope);

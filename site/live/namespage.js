@@ -3,6 +3,7 @@ import {$, four, remember, remembered, state, themed} from "./common.js";
 import {wordsOf} from "./names.js";
 import {listed} from "./own.js";
 import {letters, lines, pixels, spots} from "./pictures.js";
+import {html, put as fill} from "./vendor/html.js";
 
 const STEPS = 1000,
   SHOWN = 8;
@@ -145,7 +146,12 @@ function arcs() {
         k === j
           ? `M${x(k) - 5} ${base}c-14 -24 24 -24 10 0`
           : `M${x(k)} ${base}C${x(k)} ${base - bow} ${x(j)} ${base - bow} ${x(j)} ${base}`;
-    return `<path d="${d}" class="${k === last ? "last" : ""}" stroke-width="${(0.4 + 7 * share).toFixed(2)}" opacity="${(0.12 + 0.88 * share).toFixed(2)}"/>`;
+    return html`<path
+      d="${d}"
+      class="${k === last ? "last" : ""}"
+      stroke-width="${(0.4 + 7 * share).toFixed(2)}"
+      opacity="${(0.12 + 0.88 * share).toFixed(2)}"
+    />`;
   };
   const paths = shares
     .flatMap((row, k) => row.slice(0, k + 1).map((share, j) => ({k, j, share})))
@@ -160,7 +166,10 @@ function arcs() {
     "aria-label",
     `Head ${head() + 1}: the last letter, ${letters[last]}, takes most from ${most === last ? "itself" : letters[most]}, ${percent(shares[last][most])} percent`,
   );
-  place.innerHTML = paths.map(({k, j, share}) => arc(k, j, share)).join("");
+  fill(
+    place,
+    paths.map(({k, j, share}) => arc(k, j, share)),
+  );
   place.append(
     ...letters.map((letter, k) => {
       const text = document.createElementNS(place.namespaceURI, "text");

@@ -1,6 +1,7 @@
 // The pictures of a training: what the model says of each place, its loss, its gradients, its neurons.
 import {colour} from "./common.js";
 import {SIDES, looks, mark, shade} from "./looks.js";
+import {html, put} from "./vendor/html.js";
 import {written} from "./vendor/numbers.js";
 import {Surface, places} from "./surface.js";
 
@@ -532,7 +533,11 @@ export class Graph {
         size = Math.sqrt(Math.abs(slope));
       return [
         size,
-        `<path d="M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}" stroke="${pale(name(slope), Math.min(0.9, 0.2 + size))}" stroke-width="${Math.min(6, 0.5 + 4 * size).toFixed(2)}"/>`,
+        html`<path
+          d="M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}"
+          stroke="${pale(name(slope), Math.min(0.9, 0.2 + size))}"
+          stroke-width="${Math.min(6, 0.5 + 4 * size).toFixed(2)}"
+        />`,
       ];
     };
     const wires = this.wires.flatMap((layer, k) =>
@@ -543,19 +548,25 @@ export class Graph {
       column.map(([said, sent], i) => {
         const at = `translate(${x(k)} ${y(k, i)})`,
           last = said === "loss";
-        return (
-          `<g transform="${at}"><rect width="${CELL[0]}" height="${CELL[1]}" rx="5"/><text x="${CELL[0] / 2}" y="${sent === undefined ? 18 : 12}">${last ? said : two(said)}</text>` +
-          (sent === undefined
+        const below =
+          sent === undefined
             ? ""
-            : `<text class="sent" x="${CELL[0] / 2}" y="25" style="fill:var(${last ? "--ink" : name(+sent)})">${two(sent)}</text>`) +
-          "</g>"
-        );
+            : html`<text class="sent" x="${CELL[0] / 2}" y="25" style="fill:var(${last ? "--ink" : name(+sent)})"
+                >${two(sent)}</text
+              >`;
+        return html`<g transform="${at}"
+          ><rect width="${CELL[0]}" height="${CELL[1]}" rx="5" /><text
+            x="${CELL[0] / 2}"
+            y="${sent === undefined ? 18 : 12}"
+            >${last ? said : two(said)}</text
+          >${below}</g
+        >`;
       }),
     );
     this.place.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.place.style.height = `${height}px`;
     const lines = [...wires, ...ends].sort(([a], [b]) => a - b).map(([, path]) => path); // the widest on top
-    this.place.innerHTML = [...lines, ...cells].join("");
+    put(this.place, [...lines, ...cells]);
     this.place.setAttribute(
       "aria-label",
       `The graph of one point: its loss is ${two(one.loss)}, and the model says ${one.said.at(-1).map(two).join(", ")}`,

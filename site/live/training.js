@@ -18,6 +18,7 @@ import {SIDES, looks, named, sign} from "./looks.js";
 import {Graph, Network, Plane, lines} from "./pictures.js";
 import {Python, threaded} from "./python.js";
 import {editor} from "./vendor/editor.js";
+import {html, put} from "./vendor/html.js";
 
 const LONGEST = 8000; // characters of a link
 const TYPED = 600,
@@ -367,7 +368,13 @@ function draw() {
       ...frame.norms.map((_, k) => {
         const item = document.createElement("span"),
           stroke = dashes[k % 4].join(" ");
-        item.innerHTML = `<svg width="26" height="8" aria-hidden="true"><line x2="26" y1="4" y2="4" stroke="var(${hues[k % 4]})" stroke-width="2" stroke-dasharray="${stroke}"/></svg> ${frame.norms.length > 1 ? `layer ${k + 1}` : "all parameters"}`;
+        put(
+          item,
+          html`<svg width="26" height="8" aria-hidden="true">
+              <line x2="26" y1="4" y2="4" stroke="var(${hues[k % 4]})" stroke-width="2" stroke-dasharray="${stroke}" />
+            </svg>
+            ${frame.norms.length > 1 ? `layer ${k + 1}` : "all parameters"}`,
+        );
         return item;
       }),
     );

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from drawn_graphs import network
+from drawn_graphs import classifier, network
 from selenium.webdriver.common.action_chains import ActionChains
 
 from micrograd import Tensor, Value
@@ -16,6 +16,10 @@ from micrograd.viz.values import short
 from .test_player import card
 
 POINTS = [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0), (0.0, 0.0)]
+FITS = """
+const table = document.getElementById('table');
+return [table.scrollWidth <= table.clientWidth, document.body.scrollWidth <= innerWidth];
+"""
 READ = """
 return [...document.querySelectorAll(`[data-way=${arguments[0]}] [data-cell]`)].map(({dataset}) => {
   const cell = document.querySelector(`[data-way=${arguments[0]}] [data-cell="${dataset.cell}"]`);
@@ -164,18 +168,35 @@ def test_layer_whose_weight_is_used_elsewhere_too_has_no_table(page):
     assert page.count(".tabler") == 0
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+@pytest.mark.parametrize(("width", "height", "dark"), [(1280, 720, True), (390, 844, False)], ids=["screen", "phone"])
 @pytest.mark.parametrize(
     "made", [values, linear, lambda _: (network(), "Layer #2", None)], ids=["Values", "Linear", "16"]
 )
 def test_tables_fit_the_width_and_pass_axe(page, made, width, height, dark):
     opened(page, made, POINTS, width, height, dark)
-    wide = "[e.scrollWidth <= e.clientWidth, document.body.scrollWidth <= innerWidth]"
-    fits = f"const e = document.getElementById('table'); return {wide}"
-    assert page.run(fits) == [True, True]
+    assert page.run(FITS) == [True, True]
     if height == 720:
         assert page.run("const e = document.getElementById('table'); return e.scrollHeight <= e.clientHeight + 1")
+    assert page.axe() == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 789), (780, 900), (390, 844)])
+def test_table_of_a_card_has_numbers_that_can_be_read_side_by_side_but_on_a_phone(page, width, height):
+    """Whatever the panel below takes, and although a batch of twelve stands at its edges."""
+    page.open(player(classifier()).html, width=width, height=height, reduced_motion=True)
+    page.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", card(page, "v1"))
+    page.click("#why .tabler")
+    small, cells, numbers, side_by_side = page.run(
+        "const texts = [...document.querySelectorAll('#table svg .inside')];"
+        "const [a, b] = [...document.querySelectorAll('#table figure')].map(e => e.getBoundingClientRect());"
+        "const size = text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;"
+        "return [Math.min(...texts.map(size)), document.querySelectorAll('#table [data-cell]').length, texts.length,"
+        " b.left >= a.right && b.top === a.top]"
+    )
+    assert small >= 11
+    assert numbers == cells == 32
+    assert side_by_side == (width > 760)
+    assert page.run(FITS) == [True, True]
     assert page.axe() == []
 
 

@@ -3,10 +3,12 @@
 import random
 
 import pytest
-from drawn_graphs import expression, neuron, paths
+from drawn_graphs import attention, classifier, expression, neuron, paths
 
 from micrograd.nn import MLP
 from micrograd.viz import player
+
+from .test_player import at_each_step
 
 
 def point():
@@ -17,7 +19,22 @@ def point():
     return loss
 
 
-GRAPHS = {"expression": expression, "one point": point, "neuron": neuron, "paths": paths}
+def four_points():
+    """The loss of the four points of XOR, with Values and without their labels."""
+    random.seed(1337)
+    model, points = MLP(2, [4, 1], activation="tanh"), [((0, 0), -1), ((0, 1), 1), ((1, 0), 1), ((1, 1), -1)]
+    return sum((model(x) - y) ** 2 for x, y in points)
+
+
+GRAPHS = {
+    "expression": expression,
+    "one point": point,
+    "four points": four_points,
+    "neuron": neuron,
+    "paths": paths,
+    "classifier": classifier,
+    "attention": attention,
+}
 SEEN = """  // for each line that carries a gradient, in sight: its pixels, and those of them that nothing lies over
     const svg = document.getElementById("graph"), m = svg.getScreenCTM();
     const room = svg.parentElement.getBoundingClientRect();
@@ -47,7 +64,7 @@ ON_CARDS = """
 
 
 @pytest.mark.parametrize("size", [(1280, 720), (1440, 789), (1920, 1000)], ids=lambda size: "x".join(map(str, size)))
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", ["expression", "one point", "neuron", "paths"])
 @pytest.mark.parametrize("present", [False, True], ids=["", "present"])
 def test_line_is_seen_nearly_whole_and_its_number_stands_beside_it(page, name, size, present):
     page.open(player(GRAPHS[name](), names={}, present=present).html, *size, reduced_motion=True)
@@ -72,7 +89,7 @@ WINDOWS = [(1280, 720), (1440, 789), (1920, 1000)]
 
 
 @pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "x".join(map(str, size)))
-@pytest.mark.parametrize("name", ["expression", "neuron", "paths"])
+@pytest.mark.parametrize("name", ["expression", "four points", "neuron", "paths", "classifier"])
 def test_first_view_holds_the_graph_in_type_that_can_be_read(page, name, size):
     page.open(player(GRAPHS[name](), names={}).html, *size, reduced_motion=True)
     cut, _, small = page.run(CUT)
@@ -82,13 +99,53 @@ def test_first_view_holds_the_graph_in_type_that_can_be_read(page, name, size):
 
 
 @pytest.mark.parametrize("size", [*WINDOWS, (390, 844)], ids=lambda size: "x".join(map(str, size)))
-def test_map_says_what_is_out_of_sight_and_the_first_step_shows_where_it_begins(page, size):
-    page.open(player(point(), names={}).html, *size, reduced_motion=True)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_map_is_there_while_a_card_is_cut(page, name, size):
+    page.open(player(GRAPHS[name](), names={}).html, *size, reduced_motion=True)
     cut, mapped, _ = page.run(CUT)
-    assert mapped or len(cut) < 3
+    assert mapped == bool(cut)
+    page.press("0")  # all of it
+    assert page.run(CUT)[:2] == [[], False]
+
+
+@pytest.mark.parametrize("size", [*WINDOWS, (390, 844)], ids=lambda size: "x".join(map(str, size)))
+def test_first_step_shows_where_the_graph_begins(page, size):
+    page.open(player(point(), names={}).html, *size, reduced_motion=True)
     page.press("Home")
     cut = page.run(CUT)[0]
     assert "layers.0.neurons.1.w[0]" not in cut
+
+
+HALF = """  // what of the panels' text is cut at their lower edge, or behind the buttons below
+    const panels = document.getElementById("panels"), range = document.createRange();
+    range.selectNodeContents(panels);
+    const {top} = panels.getBoundingClientRect();
+    const bars = ["bar"].map(id => document.getElementById(id).getBoundingClientRect().top).filter(y => y > top);
+    const low = Math.min(top + panels.clientTop + panels.clientHeight, ...bars);
+    return [...range.getClientRects()].filter(b => b.height < 30 && b.top < low - 1 && b.bottom > low + 1).length;
+"""
+
+
+@pytest.mark.parametrize("size", [*WINDOWS, (390, 844), (360, 640)], ids=lambda size: "x".join(map(str, size)))
+@pytest.mark.parametrize("name", ["expression", "neuron", "classifier"])
+def test_panels_end_below_a_whole_line_at_each_step(page, name, size):
+    page.open(player(GRAPHS[name](), names={}).html, *size, reduced_motion=True)
+    card = "document.querySelector('.card')"
+    page.run(f"{card}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    assert page.run(HALF) == 0
+    page.press("Escape", "Home")
+    assert not any(at_each_step(page, f"(() => {{ {HALF} }})()"))
+
+
+def test_phase_is_told_as_text(page):
+    page.open(player(neuron(), names={}).html, reduced_motion=True)
+    for key in ("End", "ArrowLeft", "Home", "ArrowRight"):
+        page.press(key)
+        look = page.run(
+            "const {backgroundColor, borderStyle, boxShadow} = getComputedStyle(document.getElementById('phase'));"
+            "return [backgroundColor, borderStyle, boxShadow]"
+        )
+        assert look == ["rgba(0, 0, 0, 0)", "none", "none"]
 
 
 @pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "x".join(map(str, size)))

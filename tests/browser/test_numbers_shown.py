@@ -1,6 +1,7 @@
 """Numbers in view: each has the sign and the size that its label says, in every graph, window and step."""
 
 import random
+from functools import cache
 
 import pytest
 from drawn_graphs import arrays, attended, crowd, expression, network, neuron, paths
@@ -34,6 +35,13 @@ GRAPHS = {
     "tiny": tiny,
     "attended": lambda: attended()[0].sum(),
 }
+
+
+@cache
+def html(name):
+    return player(GRAPHS[name](), names={}).html
+
+
 WINDOWS = [(1280, 720), (1440, 789), (1920, 1000), (390, 844)]
 OFF = """
     const read = text => +text.replaceAll("−", "-"), found = [];
@@ -57,7 +65,7 @@ OFF = """
 @pytest.mark.parametrize("size", WINDOWS, ids=lambda size: "x".join(map(str, size)))
 @pytest.mark.parametrize("name", GRAPHS)
 def test_number_in_view_is_the_one_that_its_label_says(page, name, size):
-    page.open(player(GRAPHS[name](), names={}).html, *size, reduced_motion=True)
+    page.open(html(name), *size, reduced_motion=True)
     for _ in range(6):
         assert page.run(OFF) == []
         page.run("document.getElementById('descend').click()")

@@ -47,6 +47,19 @@ def test_track_goes_where_it_says(page):
     assert page.count("#marks rect.mark") == 7
 
 
+ROWS = """[...document.querySelectorAll('.rows.chain > *')].map(row => [row.tagName, row.childElementCount,
+    Math.max(...[...row.children].map(e => e.getBoundingClientRect().top)) <
+    Math.min(...[...row.children].filter(e => e.textContent).map(e => e.getBoundingClientRect().bottom))])"""
+
+
+@pytest.mark.parametrize("graph", [neuron, arrays])
+def test_chain_rule_has_a_row_for_its_heads_and_one_for_each_operand(page, graph):
+    page.open(player(graph()).html, 1600, 900, reduced_motion=True)
+    found = [row for rows in at_each_step(page, ROWS) for row in rows]
+    assert len(found) > 5
+    assert all(row == ["DIV", 8, True] for row in found)
+
+
 def long_names():
     a, b = Value(3.0, label="the weight of the first"), Value(2.0, label="what comes from outside")
     return (a * b + a * a).tanh() * a

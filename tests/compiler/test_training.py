@@ -92,9 +92,15 @@ class Pair:
     """Two equal models: one trained by a compiled step, one by the eager loop."""
 
     def __init__(
-        self, kind: str, name: str = "Adam", prepare: Callable[[Any], object] = lambda model: None, **named: Any
+        self,
+        kind: str,
+        name: str = "Adam",
+        prepare: Callable[[Any], object] = lambda model: None,
+        check: bool = False,
+        **named: Any,
     ):
-        made, self.settings = (KINDS | IN_LOOPS)[kind]
+        made, settings = (KINDS | IN_LOOPS)[kind]
+        self.settings: dict[str, Any] = {**settings, "check": check}
         self.models = made(), made()
         for model in self.models:
             prepare(model)
@@ -212,6 +218,7 @@ CHANGES: dict[str, Event] = {
     "a state": lambda pair, i, _, optimizer: [x.update(mean=x["mean"] * 0.5) for x in optimizer.state.values()],
     "another state": lambda pair, i, _, optimizer: set_states(optimizer, lambda x: {**x, "mean": x["mean"] * 2.0}),
     "a state with another count": lambda pair, i, _, optimizer: set_count(optimizer, 2),
+    "a state's dict": lambda pair, i, _, optimizer: [setattr(x, "data", {}) for x in optimizer.state.values()],
     "another dict of states": lambda pair, i, _, optimizer: into_one_dict(optimizer),
     "no state": lambda pair, i, _, optimizer: [x.clear() for x in optimizer.state.values()],
     "a setting": lambda pair, i, _, optimizer: setattr(optimizer, "weight_decay", 0.5),
@@ -276,6 +283,38 @@ def same(found: Any, expected: Any) -> None:
         assert (found or "")[:12] == (expected or "")[:12]
     else:
         np.testing.assert_allclose(getattr(found, "data", found), getattr(expected, "data", expected), rtol=1e-10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("check", [False, True], ids=["", "checked"])
+@pytest.mark.parametrize("which", [0, -1], ids=["in the loss", "without a part in it"])
+@pytest.mark.parametrize("name", ["momentum", "Adam"])
+@each_kind_and_loops
+def test_frozen_parameter_and_its_state_stay_until_it_goes_on(kind: str, name: str, which: int, check: bool):
+    def unused(model: Any) -> None:
+        model.unused = Value(3.0) if isinstance(model, Values) else Tensor([3.0], requires_grad=True)
+
+    pair = Pair(kind, name, unused, check=check)
+    for is_frozen in (True, False, True, False):  # the first of these before the first step
+        for model in pair.models:
+            model.parameters()[which].requires_grad = not is_frozen
+        pair.run(2)
+        pair.check()
+        for optimizer in pair.optimizers:
+            optimizer.load_state_dict(optimizer.state_dict())
+
+
+@pytest.mark.parametrize("backend", ["python", "numpy", C])
+@pytest.mark.parametrize("first", [True, False])
+def test_value_that_only_the_optimizer_knows_stays_while_it_is_frozen(first: bool, backend: str):
+    w, other = Value(1.0), Value(1.0)
+    step = micrograd.compile(lambda: w * w, update=SGD([w, other], 0.1, weight_decay=0.1), backend=backend)
+    found = []
+    for is_frozen in (first, not first, first, not first):
+        other.requires_grad = not is_frozen
+        step()
+        found.append(other.data)
+    assert found == pytest.approx([1.0, 0.99, 0.99, 0.99**2] if first else [0.99, 0.99, 0.99**2, 0.99**2])
 
 
 @each_kind

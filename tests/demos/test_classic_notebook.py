@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
-pytest.importorskip("sklearn")
+if find_spec("sklearn") is None:
+    pytest.skip("no sklearn", allow_module_level=True)
 pyplot = pytest.importorskip("matplotlib.pyplot")
 pytestmark = pytest.mark.long
 

@@ -13,13 +13,20 @@ from micrograd.nn.saving import load
 
 pytestmark = pytest.mark.long
 
-digits, line = demo_module("digits"), demo_module("linear_regression")
+line = demo_module("linear_regression")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """For the first test that needs it, since scikit-learn takes seconds to import, and every worker collects."""
+    return demo_module("digits")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Digits
 
 
+@pytest.mark.usefixtures("digits")
 def test_digits_reads_97_of_100_unseen_digits_and_leaves_its_results_in_out(tmp_path):
     command, env = [sys.executable, str(DEMOS / "digits.py")], {**os.environ, "PYTHONPATH": str(DEMOS.parent)}
     done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=300)
@@ -33,7 +40,7 @@ def test_digits_reads_97_of_100_unseen_digits_and_leaves_its_results_in_out(tmp_
     assert (tmp_path / "out" / "confusion.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_digits_with_windows_reads_985_of_1000(tmp_path, capsys):
+def test_digits_with_windows_reads_985_of_1000(digits, tmp_path, capsys):
     assert digits.main(["--conv", "--epochs", "16", "--seed", "0", "--out", str(tmp_path)]) >= 0.985
     said = capsys.readouterr().out
     assert "Conv2d(1, 16, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))" in said
@@ -43,7 +50,7 @@ def test_digits_with_windows_reads_985_of_1000(tmp_path, capsys):
     }
 
 
-def test_held_out_fifth_has_a_fair_share_of_each_digit_and_is_none_of_the_rest():
+def test_held_out_fifth_has_a_fair_share_of_each_digit_and_is_none_of_the_rest(digits):
     images, unseen, known, held = digits.make_data(seed=0)
     assert len(unseen) == pytest.approx(len(images) / 4, abs=2)
     assert images.dtype == np.float32
@@ -52,7 +59,7 @@ def test_held_out_fifth_has_a_fair_share_of_each_digit_and_is_none_of_the_rest()
     assert len(known) + len(held) == 1797
 
 
-def test_reloaded_weights_that_differ_would_be_said(tmp_path, capsys, monkeypatch):
+def test_reloaded_weights_that_differ_would_be_said(digits, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(digits, "load", lambda path, into: None)
     digits.main(["--epochs", "1", "--out", str(tmp_path)])
     assert "it gives OTHER answers" in capsys.readouterr().out

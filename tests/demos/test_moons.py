@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from demo_helpers import demo_module
 from drawn_graphs import embedded
-from sklearn.datasets import make_circles, make_moons
+from late import datasets
 
 from micrograd import Value, compile
 from micrograd.nn import MLP
@@ -27,7 +27,7 @@ def classic_data():
     """The lines of the classic notebook."""
     np.random.seed(1337)
     random.seed(1337)
-    X, y = make_moons(n_samples=100, noise=0.1)
+    X, y = datasets().make_moons(n_samples=100, noise=0.1)
     y = y * 2 - 1
     return X, y, MLP(2, [16, 16, 1])
 
@@ -64,13 +64,13 @@ def test_learning_goes_the_way_of_the_classic_loop():
 
 
 @pytest.mark.parametrize(
-    ("made", "theirs"), [(demo.moons, make_moons), (demo.circles, lambda **how: make_circles(**how, factor=0.4))]
+    ("made", "theirs", "more"), [(demo.moons, "make_moons", {}), (demo.circles, "make_circles", {"factor": 0.4})]
 )
-def test_points_are_scikit_learns_in_every_bit(made, theirs):
+def test_points_are_scikit_learns_in_every_bit(made, theirs, more):
     np.random.seed(1337)
     points, classes = made()
     np.random.seed(1337)
-    expected, expected_classes = theirs(n_samples=100, noise=0.1)
+    expected, expected_classes = getattr(datasets(), theirs)(n_samples=100, noise=0.1, **more)
     assert points.tolist() == expected.tolist()
     assert classes.tolist() == expected_classes.tolist()
 

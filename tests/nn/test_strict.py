@@ -10,7 +10,7 @@ import pytest
 from demo_helpers import demo_module
 
 import micrograd
-from micrograd import Tensor, Value, compile, lazy, manual_seed, nn, strict
+from micrograd import Tensor, Value, compile, detect_anomaly, enable_grad, lazy, manual_seed, nn, no_grad, strict
 from micrograd.functional import bce_with_logits, cross_entropy, log_softmax, mse, softmax
 from micrograd.optim import SGD, Adam, clip_grad_norm
 
@@ -243,6 +243,22 @@ def test_strict_decorates_a_function_and_remembers_between_its_calls(decorate):
             step()
     assert found == [(NOT_CLEARED, "optimizer.step()")]
     assert not w._hooks
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["", "entered again"])
+@pytest.mark.parametrize("inside", [detect_anomaly, no_grad, enable_grad, lazy])
+def test_strict_warns_once_of_what_happens_in_a_mode_inside(inside, again):
+    w = Value(3.0)
+    optimizer = SGD([w], 0.1)
+    scores = softmax(Tensor([[1.0, 2.0], [1.0, 3.0]]))
+    with warned() as found, (outside := strict()), inside(), outside if again else no_grad(), inside():
+        with enable_grad():
+            (w * w).backward()
+        clip_grad_norm([w], 1.0)
+        optimizer.step()
+        optimizer.step()
+        cross_entropy(scores, [0, 1])
+    assert [line for _, line in found] == ["optimizer.step()", "cross_entropy(scores, [0, 1])"]
 
 
 def test_strict_inside_and_around_other_modes():

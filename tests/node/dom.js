@@ -192,6 +192,7 @@ function windowOf(html, {hash = "", calm = true} = {}) {
   const location = {get hash() { return hash; }, set hash(text) { hash = text; wait(() => window.dispatchEvent(new Event("hashchange"))); }};
   Object.assign(document, {
     window, documentElement: root, above: () => [window], title: "",
+    createRange: () => ({selectNodeContents() {}, getClientRects: () => []}),
     createElement: tag => new Element(tag, document), createElementNS: (_, tag) => new Element(tag, document), createTextNode: text => new Text(text),
     getElementById: id => named.get(id)?.isIn(root) ? named.get(id) : find(id), querySelector: at => root.querySelector(at), querySelectorAll: at => root.querySelectorAll(at),
   });

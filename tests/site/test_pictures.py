@@ -16,7 +16,6 @@ sys.path.insert(0, str(SITE))
 
 import front  # noqa: E402
 
-from micrograd.viz.page import numbers  # noqa: E402
 from micrograd.viz.training.plots import class_look  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="no Node: apt install nodejs")
@@ -29,7 +28,7 @@ const drawing = new Proxy({}, {get: (its, name) => name === "fill" ? fill : its[
 Object.assign(globalThis, {
   document: {body}, matchMedia: () => ({matches: false, addEventListener() {}}), devicePixelRatio: 1,
   getComputedStyle: () => ({colorScheme: "light", getPropertyValue: name => colours[name] ?? ""}),
-  Path2D: class { addPath() {} arc() {} }, DOMMatrix: class {},
+  Path2D: class { addPath() {} arc() {} }, DOMMatrix: class {}, Element: class {},
 });
 Object.defineProperty(globalThis, "navigator", {value: {}});
 const {Plane} = await import("./pictures.js");
@@ -45,8 +44,7 @@ def in_page(tmp_path):
     (tmp_path / "package.json").write_text('{"type": "module"}')
     vendor = tmp_path / "vendor"
     vendor.mkdir()
-    (vendor / "numbers.js").write_text(f"{numbers()}export {{thickness, written}};\n", encoding="utf-8")
-    (vendor / "classes.js").write_text(front.looks(), encoding="utf-8")
+    front.shared(vendor)
     light = (SITE / "live" / "colours.css").read_text(encoding="utf-8").partition("}")[0]
     colours = json.dumps(dict(re.findall(r"(--[\w-]+): ([^;]+);", light)))
 

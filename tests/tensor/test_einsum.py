@@ -112,7 +112,9 @@ def test_einsum_says_what_is_wrong(subscripts, shapes, message):
     assert message.startswith("found") or str(shapes[0]) in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("subscripts", [([0, 52],), ([-1, 1],), ([0, 1], [-53])])
+@pytest.mark.parametrize(
+    "subscripts", [([0, 52],), ([-1, 1],), ([0, 1], [-53]), ((np.int64(-1), 1), [1]), (np.array([-1, 1]), [1])]
+)
 def test_einsum_takes_ints_that_numpy_takes(subscripts):
     for function, a in ((np.einsum, A), (einsum, Tensor(A))):
         with pytest.raises(ValueError, match=r"range \[0, 52\)"):

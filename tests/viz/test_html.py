@@ -1,13 +1,15 @@
 """Templates of HTML: what is put in is text, whatever it says, and nothing else in a page's script sets HTML."""
 
 import re
-from importlib.resources import files
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from micrograd.viz.modules import one_script
+from micrograd.viz.modules import one_script, tokens
 from micrograd.viz.page import asset
 
+ROOT = Path(__file__).parents[2]
 LABEL = '<img src="x" onerror="a()">&'
 SETS_HTML = re.compile(r"\b(innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|document\.write)\b")
 
@@ -64,13 +66,57 @@ def test_html_lists_and_elements_are_put_in_as_they_are(shown, expression, insid
     assert shown(expression)[0] == inside
 
 
-def test_scripts_of_pages_set_html_in_one_place_alone():
-    viz = files("micrograd.viz")
-    found = [
-        f"{path.name}: {place}"
-        for folder in (viz, viz / "playing", viz / "training")
-        for path in folder.iterdir()
-        if path.name.endswith(".js")
-        for place in SETS_HTML.findall(path.read_text(encoding="utf-8"))
-    ]
-    assert found == ["html.js: outerHTML", "html.js: innerHTML"]
+SCRIPTS = sorted([*ROOT.glob("micrograd/viz/**/*.js"), *ROOT.glob("site/live/*.js")])
+
+
+def test_scripts_of_pages_set_html_in_one_place_alone_but_for_what_a_cell_of_a_notebook_displays():
+    found = [f"{path.name}: {place}" for path in SCRIPTS for place in SETS_HTML.findall(path.read_text("utf-8"))]
+    assert found == ["html.js: outerHTML", "html.js: innerHTML", "cells.js: insertAdjacentHTML"]
+
+
+class Balance(HTMLParser):
+    """What is opened and not closed, or the other way around."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.odd = [], []
+
+    def handle_starttag(self, tag, _):
+        self.open += [] if tag in ("input", "br") else [tag]
+
+    def handle_startendtag(self, tag, _):
+        pass
+
+    def handle_endtag(self, tag):
+        if self.open[-1:] == [tag]:
+            self.open.pop()
+        else:
+            self.odd.append(tag)
+
+
+def templates(source):
+    """The text of each HTML template of a module, "0" in the place of each expression."""
+    found, around, before = [], [], ""
+    for token in tokens(source):
+        if token.startswith("`"):
+            around.append([before == "html", ""])
+        if token.startswith("`") or (token.startswith("}") and len(token) > 1):
+            around[-1][1] += token.strip("`{}$") + "0"
+            if token.endswith("`"):
+                is_html, text = around.pop()
+                found += [text] if is_html else []
+        before = token
+    return found
+
+
+def test_each_template_closes_what_it_opens():
+    """A template is put together by its own parts: a tag that another one closes would end where a formatter likes."""
+    unequal, count = [], 0
+    for file in SCRIPTS:
+        for text in templates(file.read_text(encoding="utf-8")):
+            balance = Balance()
+            balance.feed(text)
+            unequal += [(file.name, text)] if balance.open or balance.odd else []
+            count += 1
+    assert unequal == []
+    assert count > 60

@@ -99,9 +99,20 @@ def summed():
     return layer, [1.0, 2.0]
 
 
+def diverged(x, into="weight"):
+    layer = Linear(2, 2, rng=np.random.default_rng(0))
+    getattr(layer, into).data.flat[0] = x
+    with np.errstate(all="ignore"):
+        layer(Tensor([[1.0, 2.0]])).tanh().sum().backward()
+    return layer, [1.0, 2.0]
+
+
 @pytest.mark.parametrize(
     ("made", "error", "said"),
     [
+        (lambda: diverged(np.nan), ValueError, r"nan or inf, first weight\[0, 0\] = nan; a table shows"),
+        (lambda: diverged(-np.inf), ValueError, r"first weight\[0, 0\] = -inf; a table shows"),
+        (lambda: diverged(np.inf, "bias"), ValueError, r"first bias\[0\] = inf; a table shows"),
         (summed, ValueError, "not those of this sample alone"),
         (lambda: (Layer(2, 3), [1.0, 2.0, 3.0]), ValueError, "x has 3 numbers; the layer takes 2"),
         (lambda: (Layer(40, 2), [1.0] * 40), ValueError, "40 inputs and 2 neurons; 32 can be drawn"),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from demo_helpers import take_away
 from drawn_graphs import embedded
+from late import datasets
 from PIL import Image
-from sklearn.datasets import make_moons
 
 from micrograd import Tensor, Value, compile, nn, viz
 from micrograd.functional import hinge
@@ -152,7 +152,7 @@ def test_points_are_drawn_in_part_where_they_are_very_many_and_all_are_judged():
 @pytest.mark.long
 def test_sixty_one_frames_of_the_moons_take_less_than_300_kb():
     """A short training on few points, for time; the size is that of pictures, lines, and the player."""
-    points, labels = make_moons(100, noise=0.1, random_state=1)
+    points, labels = datasets().make_moons(100, noise=0.1, random_state=1)
     signs = 2 * labels - 1
     model = MLP(2, [16, 16, 1], rng=random.Random(0))  # of six seeds the second largest page
     film = viz.movie(model, points, signs)
@@ -235,6 +235,13 @@ def test_curve_and_dot_stand_on_their_panel_whatever_the_losses(losses):
     for numbers in re.findall(r'<path class="curve later" d="([^"]*)"', film.page().html):
         assert "nan" not in numbers
         assert "inf" not in numbers
+
+
+@pytest.mark.parametrize("weight", [1e300, -1e300])
+def test_weights_beyond_a_float32_are_filmed(weight):
+    model = MLP(2, [2, 1])
+    model.layers[0].neurons[0].w[0].data = weight
+    assert filmed([1.0], model=model).page().html  # warnings are errors
 
 
 def test_model_that_says_nan_or_infinity_is_filmed(tmp_path):

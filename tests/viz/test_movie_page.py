@@ -122,6 +122,12 @@ def test_weights_and_answers_move_with_the_frame(network):
     assert network.get("all('.network use').map(e => e.getAttribute('y'))") == ["-24"] * 4
 
 
+def test_weights_are_shown_where_there_is_nothing_else_to_choose(movie, film):
+    assert movie.get("[query('select#kind'), query('#kind').textContent]") == [None, "weights"]
+    counts = panels.histograms(film)["weights"].counts
+    assert movie.get("all('.bars path').map(e => e.getAttribute('d'))")[:2] == list(panels.bars(counts[0][0]))
+
+
 def test_gradients_are_shown_in_place_of_weights_where_they_are_chosen(network):
     bars = "all('.bars path').map(e => e.getAttribute('d')).join('')"
     before = network.get(bars)

@@ -269,6 +269,24 @@ def test_movie_shows_the_norm_of_each_layer_s_gradient_and_a_dash_before():
     assert after[0] == f"gradient {norm:.4f}"
 
 
+@pytest.mark.parametrize("of_arrays", [False, True], ids=["Values", "Tensors"])
+def test_movie_of_a_compiled_step_is_silent_about_gradients_that_no_frame_has(of_arrays):
+    """A step that is compiled with `update=` leaves none."""
+    model = tensors(2, 3, 1) if of_arrays else MLP(2, [3, 1])
+    film = viz.movie(model, POINTS, SIDES, resolution=10)
+    losses = [lambda: sum((model(p) - 1.0) ** 2 for p in POINTS[:3].tolist()), lambda: (model(POINTS) ** 2).mean()]
+    step = compile(losses[of_arrays], update=SGD(model.parameters(), lr=0.1))
+    for _ in range(2):
+        film.frame(step())
+    page = film.page().html
+    data = embedded(page)
+    assert [frame["notes"] for frame in data["frames"]] == [["", ""]] * 2
+    assert list(data["kinds"]) == ["weights"]
+    assert '<span id="kind">weights</span>' in page
+    assert '<select id="kind"' not in page
+    assert "gradient" not in film.still()
+
+
 def test_state_of_the_optimizer_can_be_chosen():
     model = tensors(2, 3, 1)
     optimizer = Adam(model.parameters(), lr=0.1)

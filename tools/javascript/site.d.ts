@@ -2,6 +2,7 @@
 declare module "*/vendor/classes.js";
 declare module "*/vendor/editor.js";
 declare module "*/vendor/gpt.js";
+declare module "*/vendor/html.js";
 declare module "*/vendor/neuron.js";
 declare module "*/vendor/numbers.js";
 declare module "*/vendor/read.js";

@@ -92,7 +92,7 @@ class Recording(TorchFunctionMode):
 
     # ---- a call of a function
 
-    def __torch_function__(self, func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call a function of PyTorch's, and record its results. Meanwhile PyTorch calls others directly."""
         named = kwargs or {}
         given = _tensors((args, named))

@@ -102,7 +102,7 @@ export function tell(now, state, card, paths, pending) {
     $("flow"),
     html`${["0.01", "1", "100"].map(size => html`<span><i style="height:${thickness(size)}px"></i>${size}</span>`)}
       <p>Gradient of ${rootName}: <b class="above">positive</b>, <b class="below">negative</b></p>
-      ${scene.wires.some(wire => wire.local !== undefined) ? html`<p>A line multiplies by its number, or by 1 if it has none.</p>` : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? html`<p>Two strands: numbers of both signs.</p>` : ""}${scene.looks ? html`<p>On a card: data, and <b>gradient</b> below.</p>` : ""}${scene.cards.some(card => card.dots.length) ? html`<p>● a use</p>` : ""}`,
+      ${scene.wires.some(wire => wire.local !== undefined) ? html`<p>A line multiplies by its number, or by 1 if it has none.</p>` : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? html`<p>Two strands: numbers of both signs.</p>` : ""}${scene.cards.some(card => card.tight) ? html`<p>On a card: data, and <b>gradient</b> below.</p>` : ""}${scene.cards.some(card => card.dots.length) ? html`<p>● a use</p>` : ""}`,
   );
   return shaken
     ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.`
@@ -284,18 +284,26 @@ function tellPart(card, wire, mine, state) {
     uses = operand.here + operand.elsewhere;
   const symbol = wire.rule === undefined ? "" : fill(learnt(wire), names(card));
   const sum = got ? soFar(operand, wire, got, uses) : "";
-  const start = html`<div><span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span></div>`;
+  const start = html`<span>${partial(root, termOf(operand))}</span><span>${uses > 1 ? "+=" : "="}</span>`;
   if (wire.local === undefined) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
     const given = picture(card, "grad"),
       gets = picture(operand, "grad");
-    return html`${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span><span>→</span><span>${gets}${token("product", product)}</span><span class="aside">${sum}</span></div>`;
+    return html`<div>
+      ${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span
+      ><span>→</span><span>${gets}${token("product", product)}</span><span class="aside">${sum}</span>
+    </div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
   const local = html`${partial(termOf(card), termOf(operand))} =
   ${known ? "" : html`${told(symbol)} = `}${number(wire.local)}`;
-  return html`${start}${token("up", html`${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>${token("local", local)}<span>=</span>${token("product", number(wire.part))}<span class="aside">${sum}</span></div>`;
+  return html`<div>
+    ${start}${token("up", html`${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>${token("local", local)}<span>=</span>${token("product", number(wire.part))}<span
+      class="aside"
+      >${sum}</span
+    >
+  </div>`;
 }
 
 // The local derivative as one learns it

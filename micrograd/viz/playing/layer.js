@@ -1,5 +1,5 @@
 // ---- a dense layer, opened: two tables. In each cell of the gradients stands a number from the right times one above
-import "./view.js";
+import {endWhole} from "./view.js";
 import {html, put} from "../html.js";
 import {written} from "../numbers.js";
 import {$, short} from "./words.js";
@@ -90,29 +90,35 @@ function linearLayer(node) {
 // ---- drawing
 const AROUND = 8; // between a table and its edges
 const NAME = 88; // the width of a name beside the row
-const NUMBERED = {width: 54, height: 28}; // the least cell that holds a number
+const NUMBERED = {width: 54, height: 20}; // the least cell that holds a number
+const FIGURE = 300; // the least width of a table and its words, as in layer.css
+const BETWEEN = 36;
 const largest = rows => Math.max(...rows.flat().map(Math.abs).filter(Number.isFinite)) || 1;
 const sumOf = (layer, x, i) => layer.weights[i].reduce((sum, w, j) => sum + w * x[j], layer.biases[i]);
 const saidSample = many => (sample ? `${sample} of ${many}` : `all ${many}, added up`);
 
-// Of a cell and of one at the edges: with numbers where there is room for them
+// Of a cell and of one at the edges. Cells have numbers where a row of them has room, however many rows there are; at
+// the edges all have, or all are strips
 function sizesOf(rows, columns, seen, many) {
   const wide = tableBox.clientWidth - 32,
-    stacked = wide < 640,
-    across = (stacked ? wide : (wide - 36) / 2) - AROUND - 4;
+    stacked = wide < 2 * FIGURE + BETWEEN,
+    across = (stacked ? wide : (wide - BETWEEN) / 2) - AROUND - 4;
   const down = Math.max(stacked ? 330 : 0, tableBox.clientHeight - (many > 1 ? 186 : 148)),
     most = [across / (columns + seen), down / (rows + seen)];
-  if (most[0] >= NUMBERED.width && most[1] >= NUMBERED.height && columns * NUMBERED.width + NAME < across) {
-    const [cell, height] = [Math.min(66, most[0]), Math.min(36, most[1])].map(Math.floor);
-    return {cell, height, wide: cell, tall: height, numbered: true};
-  }
-  const edge = seen > 1 ? Math.max(4, Math.min(16, 110 / seen)) : 0,
+  const numbered = columns * NUMBERED.width + NAME < across,
+    alike = numbered && most[0] >= NUMBERED.width && (seen < 2 || most[1] >= NUMBERED.height);
+  const edge = seen > 1 ? Math.max(4, Math.min(numbered ? 6 : 16, 110 / seen)) : 0,
     beside = Math.max(NAME, edge * seen);
+  if (numbered) {
+    const cell = Math.floor(Math.min(66, alike ? most[0] : (across - beside) / columns)),
+      height = Math.floor(Math.max(NUMBERED.height, Math.min(36, alike ? most[1] : (down - edge * seen) / rows)));
+    return {cell, height, wide: alike ? cell : edge, tall: alike ? height : edge, numbered};
+  }
   const cell = Math.max(
     9,
     Math.floor(Math.min(34, (across - beside) / columns, (down - edge * seen) / (rows + !edge))),
   );
-  return {cell, height: cell, wide: edge || cell, tall: edge || cell, numbered: false};
+  return {cell, height: cell, wide: edge || cell, tall: edge || cell, numbered};
 }
 
 function drawTable(layer) {
@@ -200,8 +206,9 @@ function figureOf(
     "aria-label": `${title}: ${rows} neurons, ${columns} inputs; arrows read the cells`,
   });
   const addCell = (x, y, wide, tall, number, most, at) => {
+    const holds = numbered && wide >= NUMBERED.width && tall >= NUMBERED.height;
     const shade = number
-      ? (numbered ? 0.08 + (0.42 * Math.abs(number)) / most : 0.12 + (0.88 * Math.abs(number)) / most).toFixed(2)
+      ? (holds ? 0.08 + (0.42 * Math.abs(number)) / most : 0.12 + (0.88 * Math.abs(number)) / most).toFixed(2)
       : 1;
     el(
       "rect",
@@ -217,7 +224,7 @@ function figureOf(
       },
       svg,
     );
-    if (numbered)
+    if (holds)
       el("text", {class: "inside", x: x + wide / 2 - 0.5, y: y + tall / 2 + 4}, svg, written(number, "short", 6));
   };
   const edges = [largest(seen.map(s => inputs[s])), largest(seen.map(s => column[s]))],
@@ -303,6 +310,7 @@ function showTable() {
     own = !chosen && atEnd() && layerOf(scene),
     offered = card && stateAt(scene, step).grads.get(card.i)?.whole ? layerOf(scene, card) : own;
   tabled = offered && (card ? tabledCard === card : wantsTable) ? offered : null;
+  const changed = $("stage").classList.contains("tabled") === !tabled;
   $("stage").classList.toggle("tabled", !!tabled);
   tableBox.hidden = !tabled;
   tabler.remove();
@@ -315,6 +323,7 @@ function showTable() {
     if (card) $("why").prepend(tabler);
     else $("app").append(tabler);
   }
+  if (changed || card) endWhole();
   if (!tabled) return;
   sample = Math.min(sample, tabled.inputs.length > 1 ? tabled.inputs.length : 0);
   drawTable(tabled);

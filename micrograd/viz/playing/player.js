@@ -10,6 +10,7 @@ import {
   drawSlope,
   engine,
   hasSlope,
+  held,
   leafOf,
   measure,
   moved,
@@ -30,6 +31,7 @@ import {laid, layOut} from "./wrap.js";
 import {
   apply,
   byKeys,
+  endWhole,
   fit,
   follow,
   keysOn,
@@ -278,7 +280,8 @@ function drawCard(card, cards) {
   el("rect", {class: "halo", x: -5, y: -5, width: width + 10, height: height + 10, rx: 14}, group);
   if (card.times) el("rect", {class: "body", x: 5, y: -5, width, height, rx: 10}, group);
   el("rect", {class: "body", width, height, rx: 10}, group);
-  card.tight = scene.looks?.[card.i];
+  const look = scene.looks?.[card.i];
+  card.tight = look?.pieces && look;
   card.instead = card.tight?.instead;
   for (const [kind, along, line, text] of card.tight?.pieces ?? story.looks[card.look]) {
     const x = along < 0 ? width + along : along,
@@ -297,7 +300,8 @@ function drawCard(card, cards) {
         "text",
         {x, y, class: `${kind}${along < 0 ? " end" : ""}`},
         group,
-        {title: card.tight ? text : card.title, made: card.title, aside: card.aside}[kind] ?? (text || ""),
+        {title: card.tight ? text : card.title, made: card.title, aside: look ? card.shape : card.aside}[kind] ??
+          (text || ""),
       );
   }
   card.maps.forEach((map, k) => paint(card.heats[k], map));
@@ -431,6 +435,7 @@ export function show(moving = false) {
   fade(paths);
   if (current) spread(current.into);
   const said = tell(now, state, current, paths, pending);
+  if (!held?.moved) endWhole();
   if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
   $("scrub").value = step;
   $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);

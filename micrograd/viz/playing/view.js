@@ -71,6 +71,12 @@ export const resting = () =>
   atEnd() && !chosen && !shaken && !opened && !framed() && !phone() && !frame.present && !story.missing && !attention();
 const TALLEST = 860; // of a graph in a frame: that of the README in a column of 780 px
 
+// On a phone, of the stage: the panels and the buttons are below it, in the same screen
+const tallest = () => {
+  const [app, stage, panels] = ["app", "stage", "panels"].map(id => $(id).offsetHeight);
+  return Math.min(0.6 * innerHeight, innerHeight - app + stage + panels - LEAST);
+};
+
 // What a scene may measure, in pixels
 export function space() {
   const around = $("app").offsetHeight - $("stage").offsetHeight,
@@ -79,7 +85,7 @@ export function space() {
     free && framed()
       ? (frame.height ? Math.max(120, frame.height - around + $("panels").offsetHeight - LEAST) : TALLEST) - LEGEND
       : free && phone()
-        ? 0.6 * innerHeight - LEGEND
+        ? tallest() - LEGEND
         : room()[1] + Math.max(0, $("panels").offsetHeight - (frame.present || frame.panels === 0 ? LEAST : LINE));
   return [room()[0], tall];
 }
@@ -101,7 +107,7 @@ export function fit() {
   if (resting()) panels.style.height = `${LINE}px`;
   else if (!framed() && !phone())
     panels.style.height = `${Math.min(Math.max(talk + 2, 90), Math.max(spare, (chosen ? 0.32 : 0.24) * innerHeight), 0.4 * innerHeight)}px`;
-  else
+  else if (framed())
     panels.style.height = `${Math.min(Math.max(talk + 2, 90), frame.height ? Math.min(spare, 0.32 * frame.height) : 300)}px`;
   const around = $("app").offsetHeight - $("stage").offsetHeight;
   view.strip = phone() && !frame.present && !fits;
@@ -111,10 +117,27 @@ export function fit() {
     const scale = Math.min(Math.max($("scroll").clientWidth / width, readable(scene.small)), 1.15);
     $("stage").style.height =
       `${frame.height ? Math.max(120, frame.height - around) : Math.min(Math.ceil(height * scale) + LEGEND + strip, TALLEST)}px`;
-  } else if (phone() && !frame.present)
-    $("stage").style.height = `${Math.min(height + LEGEND + strip, 0.6 * innerHeight)}px`;
+  } else if (phone() && !frame.present) $("stage").style.height = `${Math.min(height + LEGEND + strip, tallest())}px`;
+  if (phone() && !framed())
+    panels.style.height = `${Math.max(LEAST, innerHeight - $("app").offsetHeight + panels.offsetHeight)}px`;
   if (strip) $("scroll").style.bottom = `${strip}px`;
   stand(most);
+}
+
+// The panels end below a whole line: their lower edge covers the rest
+export function endWhole() {
+  const panels = $("panels"),
+    range = document.createRange();
+  panels.style.borderBottomWidth = "";
+  range.selectNodeContents(panels);
+  const top = panels.getBoundingClientRect().top - panels.scrollTop,
+    lines = [...range.getClientRects()].filter(({height}) => height < 34);
+  let end = panels.clientHeight;
+  for (let cut = lines; cut.length;) {
+    cut = lines.filter(line => line.top - top < end && line.bottom - top > end);
+    end = Math.min(end, ...cut.map(line => line.top - top - 2));
+  }
+  if (end > 40) panels.style.borderBottomWidth = `${panels.clientHeight - end}px`;
 }
 
 // At the first step one sees the leaves, at the last all that fits
@@ -143,8 +166,14 @@ export function apply() {
   const svg = $("graph");
   svg.setAttribute("viewBox", `${view.x} ${view.y} ${w} ${h}`);
   svg.style.touchAction = h >= height - 1 ? "pan-y" : "none";
-  // While some is out of view; the strip on a phone, while anything is
-  drawMap(w, h, Math.min(w / width, 1) * Math.min(h / height, 1) < (view.strip ? 1 : 0.85));
+  drawMap(
+    w,
+    h,
+    scene.cards.some(
+      ({box: [x, y, wide, tall]}) =>
+        x < view.x - 1 || y < view.y - 1 || x + wide > view.x + w + 1 || y + tall > view.y + h + 1,
+    ),
+  );
 }
 
 // About a point of the window
@@ -193,6 +222,7 @@ function mapSize() {
   return [wide, Math.max(12, (wide * height) / width)];
 }
 
+// Needed while a card is cut
 function drawMap(w, h, needed) {
   const map = $("map"),
     [width, height] = whole();

@@ -52,12 +52,13 @@ export function laid(at, wide, tall) {
 
 const NEAR = 96;
 const GAP = 50; // the least between two columns
+const BARE = 38; // the same, where no line has a number
 const LOW = 0.57; // the height of a tight card as a part of a whole one
 
 // The same columns, closer; by their looks cards are narrow, low if all may be
 function tightened(strip, {cards, wires}, lookOf) {
   const looks = lookOf && cards.map(lookOf),
-    small = looks?.every(look => look),
+    small = looks?.every(look => look?.pieces),
     low = small ? LOW : 1;
   const of = columnsOf(strip);
   /** @type {{start: number, end: number, width: number, left?: number, pill?: number, labels?: number[]}[]} */
@@ -87,7 +88,7 @@ function tightened(strip, {cards, wires}, lookOf) {
     column.left = before
       ? before.left +
         before.width +
-        (looks ? Math.max(GAP, before.pill ?? 0) + crowd(before) : NEAR) +
+        (looks ? (before.pill ? Math.max(GAP, before.pill) : BARE) + crowd(before) : NEAR) +
         (Math.max(0, gap - 104) * low) / 2
       : 0;
   });
@@ -132,11 +133,19 @@ function tightened(strip, {cards, wires}, lookOf) {
   };
 }
 
-// Of a card of numbers: its name beside its data, the gradient below, without words; else null
+// Of a card of numbers: its name beside its data, the gradient below, without words; one of an array keeps its pieces,
+// but does not say how it was made; else null
 function tightLook(card, curve) {
-  if (card.data === undefined || card.heats) return null;
   const look = story.looks[card.look],
     has = kind => look.some(piece => piece[0] === kind);
+  if (card.heats?.some(({name}) => name === "data")) {
+    const [, left] = look.find(([kind]) => ["title", "made"].includes(kind));
+    const maps = look.filter(([kind]) => kind === "heat").map(([, x, , wide], k) => x + wide * card.heats[k].columns);
+    return {
+      width: Math.min(card.box[2], Math.max(left + 9 * card.title.length + 12 + 7 * card.shape.length, ...maps) + 12),
+    };
+  }
+  if (card.data === undefined || card.heats) return null;
   const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve,
     whole = has("title") ? card.title : "";
   const said = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;

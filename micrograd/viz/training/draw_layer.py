@@ -8,7 +8,7 @@ from ..drawing.svg import MARGIN, document, words
 from ..page import Svg
 from ..text import text_width
 from ..values import short
-from .evaluate import as_array
+from .evaluate import as_array, finite
 
 SIDE, GAP, TOP = 22, 12, 34  # of a cell, between a table and its edges, above the row of inputs
 BELOW = TOP + SIDE + GAP  # where the tables begin
@@ -36,8 +36,8 @@ def draw_layer(layer: Any, x: Any) -> Svg:
 
     Raises:
         TypeError: `layer` is no dense layer.
-        ValueError: `x` has another length, the layer has more than 32 inputs or neurons, or its gradients are not those
-            of this sample alone.
+        ValueError: `x` has another length, the layer has more than 32 inputs or neurons, a number is nan or inf, or the
+            gradients are not those of this sample alone.
 
     >>> from micrograd import Value
     >>> from micrograd.nn import Layer
@@ -52,6 +52,8 @@ def draw_layer(layer: Any, x: Any) -> Svg:
         raise ValueError(f"x has {row.size} numbers; the layer takes {weights.shape[1]}")
     if max(weights.shape) > MOST:
         raise ValueError(f"the layer has {weights.shape[1]} inputs and {len(weights)} neurons; {MOST} can be drawn")
+    for name, numbers in {"x": row, "weight": weights, "bias": bias, "gradient": grads}.items():
+        finite(name, numbers, "a table shows how the others compare")
     if not np.allclose(np.outer(sent, row), grads, rtol=1e-4, atol=1e-9):
         raise ValueError(
             "the layer's gradients are not those of this sample alone: set them to zero, then call backward() on the "

@@ -210,5 +210,8 @@ def as_array(x: Any) -> np.ndarray:
 
 def flat(arrays: Iterable[Any]) -> np.ndarray:
     """The numbers in one row; what is None has none."""
-    known = [np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None]
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        known = [
+            np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None
+        ]
     return np.concatenate([np.zeros(0, np.float32), *known])

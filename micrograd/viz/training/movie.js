@@ -50,7 +50,7 @@ function show(n) {
 
 // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
 function showBars(frame) {
-  const [reach, tallest, counts] = film.kinds[one("#kind")?.value] ?? [];
+  const [reach, tallest, counts] = film.kinds[one("select#kind")?.value ?? "weights"] ?? [];
   all(".layer").forEach((layer, i) => {
     const parts = bars(counts[now][i]);
     const texts = {".least": `\u2212${reach}`, ".most": reach, ".note": frame.notes[i]};

@@ -1,6 +1,6 @@
 """The page that plays a movie, as one self-contained HTML file, and pictures of its frames as SVG."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from html import escape
 from itertools import chain
@@ -117,11 +117,11 @@ SCALE = "".join(
 )
 
 
-def _section(panel: Panel, kinds: Iterable[str], opens: bool) -> str:
+def _section(panel: Panel, kinds: Collection[str], opens: bool) -> str:
     """A panel of the page."""
     name, heading, aside, _, draw = panel
     aside = f'<span id="{name}">{aside}</span>'
-    if name == "kind":
+    if name == "kind" and len(kinds) > 1:
         options = "".join(f"<option>{escape(kind)}</option>" for kind in kinds)
         heading, aside = f'<label for="kind">{heading}</label>', f'<select id="kind">{options}</select>'
     legend = ""

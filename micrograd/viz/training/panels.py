@@ -50,7 +50,7 @@ def moving(film: Recording) -> list[dict[str, Any]]:
             "says": says(film, frame),
             "at": curve.at(frame.step, frame.loss),
             "lines": boundary_paths(film, frame),
-            "notes": _norm_texts(frame),
+            "notes": _norm_texts(film, frame),
             "net": network_svg.codes(frame.network, reach),
             "dead": [network_svg.dead_text(layer) for layer in frame.network],
         }
@@ -71,11 +71,13 @@ def right(film: Recording, frame: Frame) -> str:
     return f"off by {typeset(frame.accuracy)}" if film.kind == "curve" else f"{100 * frame.accuracy:.3g}\u202f% right"
 
 
-def _norm_texts(frame: Frame) -> list[str]:
-    """For each layer, the norm of its gradient, and how many of its weights are nan or inf."""
+def _norm_texts(film: Recording, frame: Frame) -> list[str]:
+    """For each layer, the norm of its gradient, if any frame has one, and how many of its weights are nan or inf."""
     odd = [int((~np.isfinite(w)).sum()) for w in frame.states["weights"]]
-    norms = [typeset(norm) if norm else "\u2013" for norm in frame.norms]
-    return [f"gradient {n}{f', {k} nan or inf' if k else ''}" for n, k in zip(norms, odd, strict=True)]
+    known = np.any([each.norms for each in film.frames], axis=0)
+    norms = [f"gradient {typeset(norm)}" if norm else "gradient \u2013" for norm in frame.norms]
+    parts = zip(np.where(known, norms, ""), [f"{k} nan or inf" if k else "" for k in odd], strict=True)
+    return [", ".join(filter(None, each)) for each in parts]
 
 
 # ------------------------------------------------------------------------------------------------ the plane
@@ -280,9 +282,10 @@ def _nice(step: float) -> float:
 
 # ------------------------------------------------------------------------------------------------ the weights
 def histograms(film: Recording) -> dict[str, Histograms]:
-    """The histograms of each kind of numbers."""
+    """The histograms of the weights, and of each other kind of numbers that are not 0 in all frames."""
     found, nothing = {}, [np.zeros(0)] * len(film.layers)
-    for name in dict.fromkeys(name for frame in film.frames for name in frame.states):
+    kinds = ((name, layers) for frame in film.frames for name, layers in frame.states.items())
+    for name in dict.fromkeys(name for name, layers in kinds if name == "weights" or any(map(np.any, layers))):
         numbers = [[x[np.isfinite(x)] for x in frame.states.get(name, nothing)] for frame in film.frames]
         reach = _nice(float(max((abs(x).max(initial=0) for layers in numbers for x in layers), default=0)) or 1.0)
         counts = [[np.histogram(x, BINS, (-reach, reach))[0].tolist() for x in layers] for layers in numbers]
@@ -294,7 +297,7 @@ def histograms(film: Recording) -> dict[str, Histograms]:
 
 def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = None) -> str:
     """A histogram of each layer, scaled to its tallest bar in the whole movie; in a box, they are side by side."""
-    notes, each = _norm_texts(frame), ""
+    notes, each = _norm_texts(film, frame), ""
     for i, (name, tallest) in enumerate(zip(map(clean, film.layers), kind.tallest, strict=True)):
         below, above = bars(kind.counts[film.frames.index(frame)][i])
         place = box and (box[0] + i * box[2] / len(film.layers), box[1], box[2] / len(film.layers), box[3])
