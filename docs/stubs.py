@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import micrograd
+import micrograd.functional
 import micrograd.nn
 import micrograd.viz
 from micrograd.engine import node, value
@@ -61,6 +62,7 @@ from .rows import Row
 
 '''
 OF_A_KIND = ("_apply", "_constant", "_seed", "_used", "_fit", "_plus")  # the methods that a kind of Node has
+FACES = ("functional", "nn", "viz")  # packages whose names are looked up when asked for, beside micrograd
 NAMES = '''"""Written by docs/stubs.py."""
 from collections.abc import Sequence
 from typing import Any
@@ -89,7 +91,7 @@ def stubs() -> dict[Path, str]:
         PACKAGE / "engine" / "node.pyi": _formatted([NODE, *_class(Node, "", set()), *_functions(node)]),
         PACKAGE / "engine" / "value.pyi": _formatted([VALUE, *_value(), *_functions(value)]),
         PACKAGE / "__init__.pyi": _formatted([*names, f"__all__ = {micrograd.__all__}"]),
-        **{PACKAGE / name / "__init__.pyi": _formatted(_face(f"micrograd.{name}")) for name in ("nn", "viz")},
+        **{PACKAGE / name / "__init__.pyi": _formatted(_face(f"micrograd.{name}")) for name in FACES},
     }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..common.trees import leaves, refilled, tree_map
 from ..engine.modes import no_grad
-from ..engine.value import Value
+from ..scalars.kinds import plain
 from ..tensor.optional import Tensor, library, np
 from .transforms import gradient, is_point, vjp
 
@@ -97,10 +97,14 @@ def _plain(x: Any) -> Any:
     """An input as a float or a copied array; inputs that are not differentiated are returned unchanged."""
     if not is_point(x):
         return x
-    data = x.data if isinstance(x, (Value, Tensor)) else x
-    if (dtype := getattr(data, "dtype", "float64")) != "float64":
-        raise TypeError(f"gradcheck needs float64, found an input of dtype {dtype}: it needs more digits")
+    data = plain(x)
+    _check_digits(data, "an input")
     return np.array(data) if isinstance(data, np.ndarray) else float(data)
+
+
+def _check_digits(x: Any, what: str) -> None:
+    if (dtype := getattr(x, "dtype", "float64")) != "float64":
+        raise TypeError(f"gradcheck needs float64, found {what} of dtype {dtype}: it needs more digits")
 
 
 def _numbers(x: Any) -> list[float]:
@@ -117,8 +121,7 @@ def _weighted(f: Callable) -> Callable:
         weight = lambda: 1.0 if alone else rng.uniform(1, 2) * rng.choice((-1, 1))  # noqa: E731
         total: Any = 0.0
         for y in outputs:
-            if getattr(y, "dtype", "float64") != "float64":
-                raise TypeError(f"gradcheck needs float64, found a result of dtype {y.dtype}: it needs more digits")
+            _check_digits(y, "a result")
             if isinstance(y, Tensor):
                 total = total + (y * np.reshape([weight() for _ in range(y.size)], y.shape)).sum()
             else:

@@ -192,7 +192,7 @@ class _Call:
         outs = tuple(map(self.node_of, results))
         if any(self.ctx.needs_input_grad) and is_grad_enabled():
             marked, nodes = vars(self.ctx).pop("_constants", ()), [*map(node_of, outs)]
-            self.constants = [any(result is x for x in marked) for result in results]
+            self.is_constant = [any(result is x for x in marked) for result in results]
             self.data, self.results = [node._data for node in nodes], [*map(weakref.ref, nodes)]
             self.put_away(results, [*map(node_of, self.operands), *nodes])
             for j, node in enumerate(nodes):
@@ -223,7 +223,7 @@ class _Call:
 
     def remember(self, node: Any, j: int) -> None:
         """Record the history of result j: a row, the operands and the values that were saved."""
-        if self.constants[j] or (getattr(node._data, "dtype", None) or np.dtype(float)).kind != "f":
+        if self.is_constant[j] or (getattr(node._data, "dtype", None) or np.dtype(float)).kind != "f":
             return
         word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
         row = Many(self.name, nothing, partial(self.rule, j), word=word)
@@ -262,8 +262,12 @@ class _Call:
     def check_context(self) -> None:
         """Raise if the context holds what may depend on an argument, and is neither an argument nor a result."""
         known = {id(x) for x in leaves(self.args)} | self.saved.keys()
-        safe = lambda held: all(id(x) in known or _is_harmless(x) for x in leaves(held))  # noqa: E731
-        names = [name for name, held in vars(self.ctx).items() if name not in {*self.cls.constants} and not safe(held)]
+        constants = {*self.cls.constants}  # a set, since `in` looks for parts of a name in `constants = ("name")`
+        names = [
+            name
+            for name, attribute in vars(self.ctx).items()
+            if name not in constants and not all(id(x) in known or _is_harmless(x) for x in leaves(attribute))
+        ]
         if names:
             found = f"{' and '.join(f'ctx.{name}' for name in names)}, which forward made, may depend on an argument"
             raise self.frozen(found, f"; if none does, list it in the class: constants = {tuple(names)}")
@@ -315,9 +319,10 @@ def _is_harmless(x: Any) -> bool:
 
 def _replaced(ctx: Context, by: dict[int, Any]) -> Context:
     """A copy of a context with other nodes, given by the ids of those that they replace."""
-    new, found = Context(), lambda x: by.get(id(x), x)
-    for name, held in vars(ctx).items():
-        setattr(new, name, tree_map(found, held) if any(map(is_node, leaves(held))) else held)
+    new = Context()
+    for name, attribute in vars(ctx).items():
+        has_nodes = any(map(is_node, leaves(attribute)))
+        setattr(new, name, tree_map(lambda x: by.get(id(x), x), attribute) if has_nodes else attribute)
     return new
 
 

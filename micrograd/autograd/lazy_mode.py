@@ -69,23 +69,15 @@ class Deferring(Interceptor):
     """Defers ops."""
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
-        """Record what to compute instead of computing it; plain arrays among the operands are copied."""
-        return _defer(row, operands)
-
-
-DEFERRING = Deferring()
-
-
-def _defer(row: Row, operands: Sequence[Any]) -> Any:
-    """A pending node."""
-    operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
-    kind = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
-    if kind is LazyTensor:  # now, since the transform may be over when it is computed
-        operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
-    out: Any = object.__new__(kind)
-    out._todo = row, operands, is_grad_enabled()
-    holding(lock, _reads, out, filter(is_node, operands))
-    return out
+        """Record what to compute, as a pending node; plain arrays among the operands are copied."""
+        operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
+        cls = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
+        if cls is LazyTensor:  # now, since the transform may be over when the node is computed
+            operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
+        pending: Any = object.__new__(cls)
+        pending._todo = row, operands, is_grad_enabled()
+        holding(lock, _reads, pending, filter(is_node, operands))
+        return pending
 
 
 # For each Value and memory of Tensors, the pending nodes that read it, by id. A pending node has its own `_readers`.
@@ -164,18 +156,19 @@ def _compute(node: Any) -> None:
     """Run the row on computed operands, and become the result."""
     row, operands, recording = node._todo
     with enable_grad() if recording else no_grad():
-        made = row(*operands)
-    if isinstance(made, Tensor):
-        node._node, made._node._handle = made._node, ref(node)
-        if hasattr(made, "_view"):
-            node._view = made._view
+        result = row(*operands)
+    if isinstance(result, Tensor):
+        node._node, result._node._handle = result._node, ref(node)
+        if hasattr(result, "_view"):
+            node._view = result._view
             node._node.storage.share(node)
-    for name in () if isinstance(made, Tensor) else SLOTS:
-        if hasattr(made, name):  # a constant leaves some empty
-            object.__setattr__(node, name, getattr(made, name))
+    else:
+        for name in SLOTS:
+            if hasattr(result, name):  # a constant leaves some empty
+                object.__setattr__(node, name, getattr(result, name))
     readers = vars(node).pop("_readers", {})
     del node._todo
-    node.__class__ = type(made)
+    node.__class__ = type(result)
     for reader in [*readers.values()]:
         _reads(reader, [node])
     if (mark := vars(node).pop("_made_by", None)) and node_of(node)._row:  # a module's; see `nn.module`
@@ -200,7 +193,7 @@ class lazy(Intercepting):
     6.0
     """
 
-    value: Any = DEFERRING
+    value: Any = Deferring()
 
 
 class _eager(Intercepting):

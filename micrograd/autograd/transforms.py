@@ -51,6 +51,7 @@ __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "j
 # Arguments and results
 
 ONES = object()  # the default gradients at the outputs
+Argnum = int | tuple[int, ...] | None  # which arguments are differentiated: one, several, or each that can be
 
 
 def is_point(x: Any) -> bool:
@@ -70,7 +71,7 @@ class Call:
     """
 
     def __init__(
-        self, fn: Callable, args: tuple[Any, ...], named: dict[str, Any], argnum: Any = None, has_aux: bool = False
+        self, fn: Callable, args: tuple[Any, ...], named: dict[str, Any], argnum: Argnum = None, has_aux: bool = False
     ):
         if not callable(fn):
             raise TypeError(f"found {type(fn).__name__} where a function is needed: grad(outputs, inputs) is for nodes")
@@ -101,7 +102,7 @@ class Call:
     def _node(self, x: Any, fresh: bool) -> Any:
         """An argument as fn sees it: a node, if it can be differentiated; a fresh one, if it is."""
         if is_point(x) and not is_node(x):
-            alone = not isinstance(x, np.ndarray) and self.dtype is None
+            alone = self.dtype is None  # no argument is an array
             x = Value(float(x), requires_grad=False) if alone else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
         return _fresh(traced(x)) if fresh and is_point(x) else traced(x)
 
@@ -118,28 +119,32 @@ class Call:
                     data = node._data
                     node._record(copied, (node._constant(data),), [data, data])
 
-    def _records(self, given: Sequence[Any] = ()) -> bool:
+    def _records(self, seeds: Sequence[Any] = ()) -> bool:
         """True if the results are differentiable nodes, as they always are while `compile` traces.
 
         They lead back to what fn read, and to the gradients or tangents that were given.
         """
-        return self.connected or (is_grad_enabled() and any(map(_requires_grad, given)))
+        return self.connected or (is_grad_enabled() and any(map(_requires_grad, seeds)))
 
-    def answer(self, tree: Any, given: Sequence[Any] = ()) -> Any:
+    def answer(self, tree: Any, seeds: Sequence[Any] = ()) -> Any:
         """The results as nodes, or plain if all arguments and seeds are plain; non-nodes are returned unchanged.
 
         A node that depends only on inputs of this call, and on no leaf, is made a constant.
         """
         if self.tracing and self.recording:
             return tree
-        if self._records(given):
-            kept = _from_leaves(tree) if self.recording else ()
-            convert = lambda y: y if node_of(y) in kept or not y.requires_grad else detached(y)  # noqa: E731
-        elif self.has_nodes or any(map(is_node, given)):
-            convert = detached
-        else:
-            convert = lambda y: y.data[()] if isinstance(y, Tensor) else y.data  # noqa: E731
-        return tree_map(lambda y: convert(y) if is_node(y) else y, tree)
+        connected = self._records(seeds)
+        as_nodes = connected or self.has_nodes or any(map(is_node, seeds))
+        from_leaves = _from_leaves(tree) if connected and self.recording else ()
+
+        def answered(y: Any) -> Any:
+            if not is_node(y):
+                return y
+            if not as_nodes:
+                return y.data[()] if isinstance(y, Tensor) else y.data
+            return y if connected and (node_of(y) in from_leaves or not y.requires_grad) else detached(y)
+
+        return tree_map(answered, tree)
 
     def gradient(self, outputs: Any, seeds: Any = ONES) -> Any:
         """The gradients of the sum of outputs * seeds (by default ones), with the structure of the arguments."""
@@ -150,8 +155,8 @@ class Call:
         if any(y is not None and g is None for y, g in zip(ys, gs, strict=True)):
             raise TypeError("found None as the gradient of an output: write zeros for one that does not count")
         pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
-        found = self._found(pairs, self._records(gs)) if pairs else {}
-        parts = iter(self.answer([_as_node(node, found.get(node)) for node in self.inputs], gs))
+        gradients = self._run(pairs, self._records(gs)) if pairs else {}
+        parts = iter(self.answer([_as_node(node, gradients.get(node)) for node in self.inputs], gs))
 
         def part(x: Any) -> Any:
             g = next(parts) if is_point(x) else None  # that of a float is a float, even if fn saw a Tensor
@@ -160,7 +165,7 @@ class Call:
         tree: Any = tuple(tree_map(part, self.args[i]) for i in self.chosen)
         return tree if isinstance(self.argnum, tuple) or len(tree) > 1 else tree[0]
 
-    def _found(self, pairs: list[tuple[Any, Any]], create_graph: bool) -> dict[Any, Any]:
+    def _run(self, pairs: list[tuple[Any, Any]], create_graph: bool) -> dict[Any, Any]:
         """The gradients of the inputs that have one, from pairs (output, gradient)."""
         roots = [node_of(y) for y, _ in pairs]
         seeds = seeded(roots, [g for _, g in pairs], create_graph)
@@ -172,36 +177,39 @@ class Call:
                 error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
             raise
 
-    def tangents(self, given: Any) -> Any:
+    def tangents(self, directions: Any) -> Any:
         """The tangents of fn's output, given those of the arguments.
 
         A backward pass is a linear map from the gradients at the output to those at the inputs. It is recorded here for
         gradients of any value, and a backward pass through that record, the transposed map, takes tangents forward.
         """
-        ts = [traced(t) for x, t in zip(leaves(self.args), leaves(given), strict=True) if is_point(x)]
+        ts = [traced(t) for x, t in zip(leaves(self.args), leaves(directions), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self._records(ts)
         free = {y: _leaf_like(getattr(y, "tensor", y)) for y in _roots(self.output)}
         with self._open(), enable_grad():
             sent = run_pass([*free], [*free.values()], create_graph, self.inputs)[1] if free else {}
-            pairs = [*filter(lambda pair: _requires_grad(pair[0]), zip(map(sent.get, self.inputs), ts, strict=True))]
-            parts = [node_of(part) for part, _ in pairs]
-            seeds = [part._seed(t, create_graph) for part, (_, t) in zip(parts, pairs, strict=True)]
-            found = run_pass(parts, seeds, create_graph, [*map(node_of, free.values())])[1] if parts else {}
-        at = lambda y: found.get(node_of(free.get(node_of(y))))  # noqa: E731
-        tangent = lambda y: y if y is None else _as_node(node_of(y), at(y))  # noqa: E731
+            gs = [sent.get(node) for node in self.inputs]
+            pairs = [(node_of(g), t) for g, t in zip(gs, ts, strict=True) if _requires_grad(g)]
+            seeds = [g._seed(t, create_graph) for g, t in pairs]
+            inputs = [*map(node_of, free.values())]
+            tangents = run_pass([g for g, _ in pairs], seeds, create_graph, inputs)[1] if pairs else {}
+
+        def tangent(y: Any) -> Any:
+            return None if y is None else _as_node(node_of(y), tangents.get(node_of(free.get(node_of(y)))))
+
         return self.answer(tree_map(tangent, self.output), ts)
 
 
-def _chosen(args: tuple[Any, ...], argnum: Any) -> list[int]:
+def _chosen(args: tuple[Any, ...], argnum: Argnum) -> list[int]:
     """The indices of the arguments that are differentiated."""
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
         if not with_points:
-            found = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
-            kinds = ", ".join(found) or "none at all"
-            raise TypeError(f"no argument is a float, a float array or a node; found {kinds}: write 2.0 for 2")
+            names = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
+            types = ", ".join(names) or "none at all"
+            raise TypeError(f"no argument is a float, a float array or a node; found {types}: write 2.0 for 2")
         return with_points
     chosen = [i + len(args) if i < 0 else i for i in (argnum if isinstance(argnum, tuple) else (argnum,))]
     for i in chosen:
@@ -219,12 +227,12 @@ def _fresh(x: Any) -> Any:
 
     That of a class of the user's is one too, with the methods and the attributes of x.
     """
-    made = copied(x) if x.requires_grad else _leaf_like(x)
-    if not all(kind.__module__.startswith("micrograd.") for kind in type(x).__mro__[:-1]):
-        if type(made) is not type(x):  # an op on Tensors makes a Tensor
-            made = handle(made._node, type(x))
-        vars(made).update((name, held) for name, held in vars(x).items() if name[0] != "_")
-    return made
+    fresh = copied(x) if x.requires_grad else _leaf_like(x)
+    if not all(cls.__module__.startswith("micrograd.") for cls in type(x).__mro__[:-1]):
+        if type(fresh) is not type(x):  # an op on Tensors makes a Tensor
+            fresh = handle(fresh._node, type(x))
+        vars(fresh).update((name, attribute) for name, attribute in vars(x).items() if name[0] != "_")
+    return fresh
 
 
 def detached(x: Any) -> Any:
@@ -246,11 +254,11 @@ def _roots(tree: Any) -> list[Any]:
 
 def _from_leaves(tree: Any) -> set[Any]:
     """Those nodes below the tree that were computed from a leaf: a parameter, or an input of an enclosing call."""
-    found: set[Any] = set()
+    reached: set[Any] = set()
     for node in topological(_roots(tree)):
-        if node._row is LEAF or not found.isdisjoint(node._operands):
-            found.add(node)
-    return found
+        if node._row is LEAF or not reached.isdisjoint(node._operands):
+            reached.add(node)
+    return reached
 
 
 def _as_node(node: Any, g: Any) -> Any:
@@ -304,7 +312,7 @@ def _of_compiled(transform: Callable) -> Any:
 
 
 @_of_compiled
-def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux: bool = False) -> Callable[..., Any]:
+def gradient(fn: Callable, argnum: Argnum = None, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of fn.
 
     Use it where the derivative itself is wanted as a function, rather than `.grad` of parameters.
@@ -335,16 +343,14 @@ def gradient(fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux:
 
     def gradient_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum, has_aux)
-        found = call.gradient(call.output)
-        return (found, call.answer(call.aux)) if has_aux else found
+        gradients = call.gradient(call.output)
+        return (gradients, call.answer(call.aux)) if has_aux else gradients
 
     return gradient_of_fn
 
 
 @_of_compiled
-def value_and_grad(
-    fn: Callable, argnum: int | tuple[int, ...] | None = None, has_aux: bool = False
-) -> Callable[..., tuple[Any, Any]]:
+def value_and_grad(fn: Callable, argnum: Argnum = None, has_aux: bool = False) -> Callable[..., tuple[Any, Any]]:
     """Return a function that computes fn and its gradient in one pass.
 
     Use it where a loop needs the loss and its gradient, such as an optimizer of another library.
@@ -426,7 +432,7 @@ def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[
 
 
 @_of_compiled
-def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
+def jacobian(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of fn, one backward pass for each output element.
 
     Use it for a function with several outputs, each of which has a gradient.
@@ -451,14 +457,17 @@ def jacobian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Calla
 
     def jacobian_of_fn(*args: Any, **named: Any) -> Any:
         call = Call(fn, args, named, argnum)
-        one = lambda y: _rows(call, y) if isinstance(y, Tensor) else call.gradient(y)  # noqa: E731
-        return tree_map(lambda y: y if y is None else one(y), call.output)  # None: a gradient by an integer
+        return tree_map(partial(_gradients, call), call.output)
 
     return jacobian_of_fn
 
 
-def _rows(call: Call, y: Tensor) -> Any:
-    """The gradients of the elements of y, stacked."""
+def _gradients(call: Call, y: Any) -> Any:
+    """The gradient of an output; of a Tensor, those of its elements, stacked."""
+    if y is None:  # the output is a gradient itself, by an integer
+        return None
+    if not isinstance(y, Tensor):
+        return call.gradient(y)
     if not y.size:
         raise ValueError(f"a result of shape {y.shape} has no elements, and so no jacobian")
     rows = [call.gradient(y, seed) for seed in np.eye(y.size).reshape(y.size, *y.shape)]
@@ -473,7 +482,7 @@ def _rows(call: Call, y: Tensor) -> Any:
 
 
 @_of_compiled
-def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
+def hessian(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """Return a function that computes the Hessian of fn, as the Jacobian of its gradient.
 
     Use it for the curvature of a function of few numbers.
@@ -495,7 +504,7 @@ def hessian(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callab
 
 
 @_of_compiled
-def hvp(fn: Callable, argnum: int | tuple[int, ...] | None = None) -> Callable[..., Any]:
+def hvp(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """Return a function that computes Hessian-vector products, at the cost of about two gradients.
 
     Use it where the Hessian itself would be too large, as in Newton's method for many parameters. The Hessian is never

@@ -301,9 +301,6 @@ class Element:
     def __abs__(self) -> Element:
         return Element(self.answer, self.asked, f"Math.abs({self.text})")
 
-    def __int__(self) -> int:
-        return 2**63  # no class, so that the rule looks closer
-
     def __repr__(self) -> str:
         return "@found@"
 

@@ -53,12 +53,13 @@ def unknown(owner: str, name: str, names: dict[str, str] = NAMES, x: Any = None)
     """
     from difflib import get_close_matches  # not at the top: only mistakes need it
 
-    hint = f": the word here is {names[name]}" if name in names else ""
-    if not hint and x is not None and name[0] != "_" and (meant := get_close_matches(name, dir(x), 1)):
-        hint = f": did you mean {meant[0]}?"
-    for whole in ("there is", "a Value is"):
-        hint = hint.replace(f"the word here is {whole}", whole)
-    return AttributeError(f"{owner} has no attribute {name!r}{hint}", name=name)
+    hint = ""
+    if name in names:
+        word = names[name]
+        hint = word if word.startswith(("there is", "a Value is")) else f"the word here is {word}"
+    elif x is not None and name[0] != "_" and (meant := get_close_matches(name, dir(x), 1)):
+        hint = f"did you mean {meant[0]}?"
+    return AttributeError(f"{owner} has no attribute {name!r}{hint and f': {hint}'}", name=name)
 
 
 def check(keywords: dict[str, Any], function: Callable | None = None, owner: str = "") -> None:

@@ -70,8 +70,10 @@ def _samples(x: Any) -> Any:
     """The samples in order, as something that can be indexed."""
     if isinstance(x, (Mapping, Set, Iterator)):  # of keys, in no order, or for one epoch
         raise TypeError(f"batches() takes arrays and sequences, found {type(x).__name__}: make a list of its samples")
-    if not np or isinstance(x, (Tensor, np.ndarray)):
-        return x if np else list(x)
+    if not np:
+        return list(x)
+    if isinstance(x, (Tensor, np.ndarray)):
+        return x
     if hasattr(x, "to_numpy"):  # a table: to iterate over it would give the names of its columns
         return np.asarray(x.to_numpy())
     return np.asarray(x if hasattr(x, "__array__") else list(x))

@@ -21,22 +21,23 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 
 from ..common.words import checked
 from ..engine.modes import listener
-from ..functional import avg_pool2d, conv2d, cross_entropy, max_pool2d
-from ..functional.tensors import Pair, pair
+from ..functional.layers import Pair, avg_pool2d, conv2d, max_pool2d, pair
+from ..functional.losses import cross_entropy
+from ..functional.tensors import check_indices
 from ..scalars.kinds import traced, verify
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
-from .neurons import Layer, whole
+from .neurons import Activation, Layer, whole
 
 Rng = np.random.Generator | None
+LayerFunction = Callable[[Any], Any]
 
 
 class Parameter(Tensor):
@@ -108,7 +109,7 @@ class Linear(Module):
         linear.load_state_dict({"weight": weight, "bias": np.array([neuron.b.data for neuron in layer.neurons])})
         return linear
 
-    def to_neurons(self, nonlin: bool = False, activation: str | Callable[[Any], Any] = "relu") -> Layer:
+    def to_neurons(self, nonlin: bool = False, activation: Activation = "relu") -> Layer:
         """Convert to a `Layer` of scalar neurons, which can be drawn.
 
         Args:
@@ -278,15 +279,13 @@ class Sequential(Module):
     (3, ['0.weight', '0.bias', '2.weight', '2.bias'])
     """
 
-    def __init__(self, *layers: Callable[[Any], Any]):
+    def __init__(self, *layers: LayerFunction):
         for i, layer in enumerate(layers):
             if isinstance(layer, type) and issubclass(layer, Module):
-                name = layer.__name__
-                needs = any(p.default is p.empty for p in signature(layer).parameters.values())
-                raise TypeError(f"layer {i} is the class {name}: write {name}({'...' if needs else ''})")
+                raise TypeError(f"layer {i} is the class {layer.__name__}: write {layer.__name__}(...)")
             if not callable(layer):
                 raise TypeError(f"layer {i} must be a module or a function, found {type(layer).__name__} {layer!r:.50}")
-        self.layers: list[Callable[[Any], Any]] = list(layers)
+        self.layers: list[LayerFunction] = list(layers)
 
     def forward(self, x: Any) -> Any:
         for layer in self.layers:
@@ -296,10 +295,10 @@ class Sequential(Module):
     def __len__(self) -> int:
         return len(self.layers)
 
-    def __iter__(self) -> Iterator[Callable[[Any], Any]]:
+    def __iter__(self) -> Iterator[LayerFunction]:
         return iter(self.layers)
 
-    def __getitem__(self, i: int) -> Callable[[Any], Any]:
+    def __getitem__(self, i: int) -> LayerFunction:
         return self.layers[i]
 
     def _held(self) -> dict[Any, Any]:
@@ -367,10 +366,11 @@ class Conv2d(Module):
 
     def extra_repr(self) -> str:
         m, c = self.weight.shape[:2]
-        defaults = {"padding": (0, 0), "dilation": (1, 1), "groups": 1}
-        others = [f", {name}={x}" for name in defaults if (x := getattr(self, name)) != defaults[name]]
-        sizes = f"{c * self.groups}, {m}, kernel_size={self.kernel_size}, stride={self.stride}"
-        return f"{sizes}{''.join(others)}{', bias=False' * (self.bias is None)}"
+        text = f"{c * self.groups}, {m}, kernel_size={self.kernel_size}, stride={self.stride}"
+        for name, default in {"padding": (0, 0), "dilation": (1, 1), "groups": 1}.items():
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text if self.bias is not None else f"{text}, bias=False"
 
 
 class MaxPool2d(Module):
@@ -607,7 +607,7 @@ class Embedding(Module):
         if places.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")
         n = len(self.weight)  # read now: a check that reads the weight in each call would fetch it from a program
-        verify(places, lambda found: _check_indices(found, n))
+        verify(places, lambda array: check_indices(array, n, "indices", "embeddings"))
         return self.weight[indices if isinstance(indices, Tensor) else places]
 
     def extra_repr(self) -> str:
@@ -616,12 +616,6 @@ class Embedding(Module):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Input checks
-
-
-def _check_indices(places: np.ndarray, n: int) -> None:
-    if places.size and not (places.min() >= 0 and places.max() < n):
-        wrong = places.min() if places.min() < 0 else places.max()
-        raise IndexError(f"there is no embedding {wrong}: with {n} of them, an index is from 0 to {n - 1}")
 
 
 def _root_guard(eps: float) -> float:

@@ -9,6 +9,7 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
+from ..common.states import refuse, unfit
 from ..common.trees import leaves
 from ..common.undo import all_or_nothing
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
@@ -91,11 +92,11 @@ class Module(KeywordsChecked):
         Returns:
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
-        found: dict[Any, None] = {}
-        _add_parameters(self._held().values(), found, {id(self)})
+        parameters: dict[Any, None] = {}
+        _add_parameters(self._held().values(), parameters, {id(self)})
         if modes_on:  # look again, by the public names, which `compile` watches while it traces
-            return [x for x in found if x.is_leaf and x.requires_grad]
-        return [*found]
+            return [x for x in parameters if x.is_leaf and x.requires_grad]
+        return [*parameters]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
@@ -124,10 +125,7 @@ class Module(KeywordsChecked):
         Returns:
             Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`.
         """
-        names: dict[Any, str] = {}
-        for name, held in _state(self):
-            for i, leaf in enumerate(leaves(held)):
-                names.setdefault(leaf, f"{name}.{i}" if isinstance(held, (list, tuple)) else name)
+        names = {leaf: name for name, leaf in reversed([*named_leaves(self)])}  # of a shared one, the first
         return [(names[p], p) for p in dict.fromkeys(type(self).parameters(self))]
 
     def zero_grad(self) -> None:
@@ -148,7 +146,7 @@ class Module(KeywordsChecked):
         >>> {name: array.shape for name, array in Layer(3, 1).state_dict().items()}
         {'neurons.0.w': (3,), 'neurons.0.b': ()}
         """
-        return {name: _numbers_of(held) for name, held in _by_name(self).items()}
+        return {name: _numbers_of(entry) for name, entry in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Load a `state_dict`, or nothing if an error or a Ctrl-C comes in between.
@@ -163,14 +161,12 @@ class Module(KeywordsChecked):
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
         wanted = _by_name(self)
+        arrays = {name: _loaded(state[name], entry) for name, entry in wanted.items() if name in state}
         missing = [f"{name} is missing" for name in wanted if name not in state]
         unexpected = [f"{name} is unexpected" for name in state if name not in wanted]
-        found = {name: _loaded(state[name], held) for name, held in wanted.items() if name in state}
-        unfit = [f"{name} {problem}" for name, problem in found.items() if isinstance(problem, str)]
-        if problems := missing + unexpected + unfit:
-            raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
-        with all_or_nothing([partial(_assign, wanted[name], _numbers_of(wanted[name]).copy()) for name in found]):
-            for name, array in found.items():
+        refuse(missing + unexpected + [f"{name} {x}" for name, x in arrays.items() if isinstance(x, str)])
+        with all_or_nothing([partial(_assign, entry, _numbers_of(entry)) for entry in wanted.values()]):
+            for name, array in arrays.items():
                 _assign(wanted[name], array)
 
     def _held(self) -> dict[Any, Any]:
@@ -192,8 +188,8 @@ class Module(KeywordsChecked):
 # Finding what a module holds
 
 
-def _add_parameters(items: Iterable[Any], found: dict[Any, None], seen: set[int]) -> None:
-    """Add the parameters in these items to `found`, in order. A module that overrides `parameters()` lists its own.
+def _add_parameters(items: Iterable[Any], parameters: dict[Any, None], seen: set[int]) -> None:
+    """Add the parameters in these items, in order. A module that overrides `parameters()` lists its own.
 
     While a mode is on, every node is added.
 
@@ -201,23 +197,23 @@ def _add_parameters(items: Iterable[Any], found: dict[Any, None], seen: set[int]
     holds is asked for first.
     """
     for x in items:
-        kind = type(x)
-        if kind is Value:
+        cls = type(x)
+        if cls is Value:
             if x._row is LEAF or modes_on:
-                found[x] = None
-        elif kind is bool or kind is str:
+                parameters[x] = None
+        elif cls is bool or cls is str:
             continue
-        elif kind is list:
+        elif cls is list:
             if id(x) not in seen:
                 seen.add(id(x))
-                _add_parameters(x, found, seen)
+                _add_parameters(x, parameters, seen)
         elif isinstance(x, (Module, tuple, dict, list)):
             if id(x) not in seen:  # a module may refer to its parent
                 seen.add(id(x))
                 inner = _listed(x) if isinstance(x, Module) else x.values() if isinstance(x, dict) else x
-                _add_parameters(inner, found, seen)
+                _add_parameters(inner, parameters, seen)
         elif is_node(x) and (node_of(x)._row is LEAF or modes_on):
-            found[x] = None
+            parameters[x] = None
 
 
 def _listed(module: Module) -> Iterable[Any]:
@@ -226,13 +222,10 @@ def _listed(module: Module) -> Iterable[Any]:
     return module._held().values() if own is Module.parameters else own(module)
 
 
-def _held_in(
-    x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True, listed: bool = False
-) -> Iterator[tuple[str, Any]]:
+def _held_in(x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True) -> Iterator[tuple[str, Any]]:
     """Pairs (name, object) of the modules, leaves and lists of Values in x; a module comes before what it holds.
 
-    `outer` has the objects around x, since a module may refer to its parent. Without `deep`, modules are not entered;
-    with `listed`, what an overridden `parameters()` lists and no attribute has is an entry too.
+    `outer` has the objects around x, since a module may refer to its parent. Without `deep`, modules are not entered.
     """
     if (is_node(x) and x.is_leaf) or _is_list_of_values(x):
         yield path.removesuffix("."), x
@@ -240,35 +233,46 @@ def _held_in(
         if is_module := isinstance(x, Module):
             yield path.removesuffix("."), x
         held = x._held() if is_module else x if isinstance(x, dict) else dict(enumerate(x))
-        own = type(x).parameters if isinstance(x, Module) else Module.parameters
-        lists_others = listed and own is not Module.parameters
-        known: set[int] = set()  # by id, since a module may have an == of the user's
         for key, item in held.items() if deep or not is_module else ():
-            for pair in _held_in(item, f"{path}{key}.", (*outer, x), deep, listed):
-                if lists_others:
-                    known.update(map(id, leaves(pair[1])))
-                yield pair
-        if lists_others:
-            others = [p for p in dict.fromkeys(own(x)) if id(p) not in known]  # type: ignore[arg-type]
-            yield from [(f"{path}parameters", others)] if others else []
+            yield from _held_in(item, f"{path}{key}.", (*outer, x), deep)
 
 
 def _is_list_of_values(x: Any) -> bool:
     return isinstance(x, (list, tuple)) and bool(x) and all(isinstance(item, Node) and item.is_leaf for item in x)
 
 
-def _state(x: Any, outer: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Pairs (name, leaf or list of Values): what the state dict of a module holds, as one entry each."""
-    return ((name, held) for name, held in _held_in(x, "", outer, listed=True) if not isinstance(held, Module))
+def _state(module: Module) -> list[tuple[str, Any]]:
+    """Pairs (name, leaf or list of Values): what the state dict of a module holds, as one entry each.
+
+    What an overridden `parameters()` lists, and no attribute has, is an entry too, of the innermost such module.
+    """
+    members = [*_held_in(module)]
+    state = [(name, x) for name, x in members if not isinstance(x, Module)]
+    known = {leaf for _, x in state for leaf in leaves(x)}
+    for name, x in reversed(members):
+        if isinstance(x, Module) and type(x).parameters is not Module.parameters:
+            others = [p for p in dict.fromkeys(type(x).parameters(x)) if p not in known]
+            known.update(others)
+            state += [(f"{name}.parameters".removeprefix("."), others)] if others else []
+    return state
+
+
+def named_leaves(module: Module) -> Iterator[tuple[str, Any]]:
+    """Pairs (name, leaf) of all that the state dict holds. A leaf that is in several places has several names."""
+    for name, entry in _state(module):
+        if isinstance(entry, (list, tuple)):
+            yield from ((f"{name}.{i}", leaf) for i, leaf in enumerate(entry))
+        else:
+            yield name, entry
 
 
 def _by_name(module: Module) -> dict[str, Any]:
     """The state by name; raises if two entries have the same name, since one would be lost."""
     named: dict[str, Any] = {}
-    for name, held in _state(module):
+    for name, entry in _state(module):
         if name in named:
             raise ValueError(f"two things in this module have the name {name!r} in its state: rename a key")
-        named[name] = held
+        named[name] = entry
     return named
 
 
@@ -276,37 +280,34 @@ def _by_name(module: Module) -> dict[str, Any]:
 # To arrays and back
 
 
-def _numbers_of(held: Any) -> Any:
+def _numbers_of(entry: Any) -> Any:
     import numpy as np
 
-    return np.array([leaf.data for leaf in held] if isinstance(held, (list, tuple)) else held.data)
+    return np.array([leaf.data for leaf in entry] if isinstance(entry, (list, tuple)) else entry.data)
 
 
-def _loaded(given: Any, held: Any) -> Any:
-    """The array to load into `held`, or, if it does not fit, a message that says why."""
+def _loaded(x: Any, entry: Any) -> Any:
+    """The array to load into `entry`, or, if it does not fit, a message that says why."""
     import numpy as np
 
-    now = _numbers_of(held)
+    now = _numbers_of(entry)
     try:
-        array = np.asarray(given)
+        array = np.asarray(x)
     except ValueError:
         return "is no array of numbers"
     if array.dtype.kind not in "fiu":
         return f"has dtype {array.dtype}, not real numbers"
-    if array.shape != now.shape:
-        return f"has shape {array.shape}, not {now.shape}"
-    if hasattr(given, "dtype") and not (isinstance(held, (Node, list, tuple)) or np.can_cast(array.dtype, now.dtype)):
-        return f"has dtype {array.dtype}, which does not fit into {now.dtype} without loss"
-    return array.astype(now.dtype)
+    fitted = array.astype(now.dtype)
+    return unfit(array if hasattr(x, "dtype") else fitted, now) or fitted  # plain numbers have any dtype
 
 
-def _assign(held: Any, array: Any) -> None:
-    if isinstance(held, (Node, list, tuple)):
-        for leaf, number in zip(leaves(held), array.ravel().tolist(), strict=True):
+def _assign(entry: Any, array: Any) -> None:
+    if isinstance(entry, (Node, list, tuple)):
+        for leaf, number in zip(leaves(entry), array.ravel().tolist(), strict=True):
             leaf.data = number
     else:
         with no_grad():
-            held.copy_(array)
+            entry.copy_(array)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -359,8 +360,8 @@ def _waits(x: Any) -> bool:
 
 def _flat(tree: Any) -> tuple[Any, ...]:
     """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
-    found = [x if modes_on and _waits(x) else node_of(x) for x in leaves(tree)]
-    return tuple([x for x in found if isinstance(x, Node) or _waits(x)])
+    nodes = [x if modes_on and _waits(x) else node_of(x) for x in leaves(tree)]
+    return tuple([x for x in nodes if isinstance(x, Node) or _waits(x)])
 
 
 Module.__call__ = _tagging(Module.__call__)

@@ -17,6 +17,7 @@ from ..engine.value import Node, Value
 from ..scalars.sums import weighted_sum
 from .module import Module, calling, tag
 
+Activation = str | Callable[[Any], Any]  # the name of a method of Value, or a function of one Value
 PLAIN: set[type] = {Value, float, int}
 
 # Activations: the name of the method of Value, and the word for it in a neuron's repr.
@@ -53,13 +54,13 @@ class Neuron(Module, tags=True):
     (TanhNeuron(2), -0.3301)
     """
 
-    activation: str | Callable[[Any], Any] = "relu"
+    activation: Activation = "relu"
 
     def __init__(
         self,
         nin: int,
         nonlin: bool = True,
-        activation: str | Callable[[Any], Any] = "relu",
+        activation: Activation = "relu",
         rng: random.Random | None = None,
     ):
         if rng is not None and not hasattr(rng, "uniform"):
@@ -77,7 +78,9 @@ class Neuron(Module, tags=True):
 
     def __call__(self, x: Iterable[Any]) -> Any:
         if not isinstance(x, tuple) or len(x) != len(self.w):
-            x = _inputs(x, self, len(self.w))
+            x = _inputs(x, self)
+            if len(x) != (n := len(self.w)):
+                raise ValueError(f"a neuron with {n} weights needs {n} inputs, and found {len(x)}")
         try:
             act: Any = self._number(x) if modes_on else weighted_sum(self.w, x, self.b)
             if act is None:
@@ -166,7 +169,7 @@ class MLP(Module, parts_tag=True):
         self,
         nin: int,
         nouts: Sequence[int],
-        activation: str | Callable[[Any], Any] = "relu",
+        activation: Activation = "relu",
         rng: random.Random | None = None,
     ):
         if not isinstance(nouts, Iterable) or isinstance(nouts, str):
@@ -193,7 +196,7 @@ class MLP(Module, parts_tag=True):
 # Argument checks
 
 
-def _inputs(x: Any, network: Module, wanted: int | None = None) -> tuple[Any, ...]:
+def _inputs(x: Any, network: Module) -> tuple[Any, ...]:
     """The inputs as a tuple; a single number counts as one input."""
     try:
         inputs = None if isinstance(x, (str, set, frozenset, dict)) else tuple(x)
@@ -203,8 +206,6 @@ def _inputs(x: Any, network: Module, wanted: int | None = None) -> tuple[Any, ..
         raise TypeError(f"the inputs are a list of Values or numbers, found {type(x).__name__}")
     if inputs and hasattr(inputs[0], "__len__") and getattr(inputs[0], "ndim", 1):
         raise _no_sample(inputs, network)
-    if wanted is not None and len(inputs) != wanted:
-        raise ValueError(f"a neuron with {wanted} weights needs {wanted} inputs, and found {len(inputs)}")
     return inputs
 
 
@@ -213,7 +214,7 @@ def _no_sample(x: tuple[Any, ...], network: Module) -> TypeError:
     i, item = next((i, item) for i, item in enumerate(x) if not isinstance(item, (Node, Real)))
     needed = next((len(part.w) for part in Module.modules(network) if isinstance(part, Neuron)), 0)
     lengths = getattr(item, "shape", (len(item),) if isinstance(item, (list, tuple)) else ())
-    text = f"{'an' if isinstance(network, MLP) else 'a'} {type(network).__name__} takes one sample of {needed} numbers"
+    text = f"{type(network).__name__} takes one sample of {needed} numbers"
     if lengths:
         text += f", found shape {(len(x), *lengths)}: write [model(x) for x in samples], or use nn.Sequential"
     return TypeError(text if hasattr(item, "shape") else f"input {i} is a {type(item).__name__}: {text}")

@@ -20,8 +20,7 @@ import numpy as np
 from ..common.undo import all_or_nothing
 from ..engine.locks import holding
 from ..scalars.kinds import plain
-from ..tensor.tensor import Tensor
-from .module import Module, _by_name
+from .module import Module, named_leaves
 
 FilePath = str | os.PathLike[str]
 EXPORTS = {".onnx": "to_onnx", ".js": "to_js", ".mjs": "to_js"}  # the methods of a compiled function
@@ -44,8 +43,8 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
     Use it to keep a trained model, to resume a training later (`load`), or to run a model where there is no Python.
 
     Args:
-        source: an object with `state_dict()` and `load_state_dict()`, or a dict of such objects and of arrays, Tensors
-            or numbers by name. For .onnx and .js it is a function made by `compile`, after a call.
+        source: an object with `state_dict()` and `load_state_dict()`, or a dict of such objects and of arrays, Tensors,
+            Values or numbers by name. For .onnx and .js it is a function made by `compile`, after a call.
         path: the file to write. For a compiled function its name ends in .onnx, .js or .mjs.
         dtype: dtype of the floats of an .onnx file, float32 (the default) or float64.
 
@@ -165,7 +164,7 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
 
 
 def _has_state(x: Any) -> bool:
-    return callable(getattr(type(x), "state_dict", None)) and callable(getattr(type(x), "load_state_dict", None))
+    return hasattr(type(x), "state_dict") and hasattr(type(x), "load_state_dict")
 
 
 def _prefix(name: str) -> str:
@@ -239,13 +238,11 @@ def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mappi
 
 def _names(params: Sequence[Any], objects: Mapping[str, Any]) -> list[str]:
     """What an optimizer's parameters are called in the modules among the objects; "" for those of none."""
-    known: dict[int, str] = {}
-    for name, module in objects.items():
-        for key, held in _by_name(module).items() if isinstance(module, Module) else ():
-            path, listed = f"{_prefix(name)}{key}", isinstance(held, (list, tuple))
-            for own, leaf in [(f"{path}.{i}", x) for i, x in enumerate(held)] if listed else [(path, held)]:
-                known[id(leaf)] = min(own, known.get(id(leaf), own))  # of a shared one, the same in every order
-    return [known.get(id(p), "") for p in params]
+    names: dict[int, list[str]] = {}
+    for name, x in objects.items():
+        for key, leaf in named_leaves(x) if isinstance(x, Module) else ():
+            names.setdefault(id(leaf), []).append(_prefix(name) + key)
+    return [min(names.get(id(p), [""])) for p in params]  # of a shared one, the same in every order
 
 
 def _in_order(state: Any, then: list[str], x: Any, objects: Any, arrays: Mapping[str, Any]) -> Any:
@@ -278,7 +275,7 @@ def _name(name: Any) -> str:
 
 def _storable(x: Any, name: str) -> np.ndarray:
     """An array as the format stores it: contiguous, little-endian, of a supported dtype."""
-    array = np.array(x.detach().numpy() if isinstance(x, Tensor) else x, order="C")
+    array = np.array(plain(x), order="C")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise TypeError(
             f"{name} has dtype {array.dtype}, which safetensors cannot hold: it takes numbers up to 64 bits"

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..common.words import KeywordsChecked
 from ..engine.modes import listener, modes_on
-from ..engine.value import Node
 from ..scalars.kinds import is_node
 
 
@@ -54,17 +53,6 @@ def parts_of(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:
         case {"settings": Mapping() as settings, "state": list() | tuple() as remembered, **others} if not others:
             return settings, remembered
     raise ValueError("no state of an optimizer: it needs a dict 'settings' and a list 'state', as state_dict() gives")
-
-
-def unlike(p: Any, x: Any) -> str:
-    """Why x cannot be state of p: it must be a number for a Value, an array of p's shape for a Tensor. "" if it can."""
-    if isinstance(p, Node):
-        return "" if isinstance(x, Real) and not isinstance(x, bool) else f"is a {type(x).__name__}, not a number"
-    if not hasattr(x, "dtype"):
-        return f"is a {type(x).__name__}, not an array"
-    if x.shape != p.shape:
-        return f"has shape {x.shape}, not {p.shape}"
-    return "" if x.dtype <= p.dtype else f"has dtype {x.dtype}, which does not fit into {p.dtype} without loss"
 
 
 def no_count(x: Any) -> str:

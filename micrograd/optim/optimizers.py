@@ -16,12 +16,13 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any, Self
 
+from ..common.states import refuse, unfit
 from ..common.undo import all_or_nothing
 from ..common.words import checked
 from ..engine.modes import tell
 from ..engine.value import Node
 from ..scalars.kinds import plain
-from .checks import Settings, no_count, not_negative, parameters_of, parts_of, unlike
+from .checks import Settings, no_count, not_negative, parameters_of, parts_of
 
 Total = Callable[[Any], Any] | None
 
@@ -93,11 +94,6 @@ def states_of(state: dict[Any, Any], params: Iterable[Any]) -> list[State]:
             known = state[p] = State(known)
         states.append(known)
     return states
-
-
-def _is_frozen(p: Any) -> bool:
-    """True for a Value that requires no gradient."""
-    return isinstance(p, Node) and not p.requires_grad
 
 
 class Optimizer(Settings):
@@ -209,7 +205,7 @@ class Optimizer(Settings):
         for p in self.params:
             g = p.grad
             if g.__class__ is not float:
-                if g is None or _is_frozen(p):  # no pass has reached this Tensor, or this Value is frozen
+                if g is None or (isinstance(p, Node) and not p.requires_grad):  # no pass reached p, or p is frozen
                     continue
                 g = plain(g)
             state: Any = self.state[p]
@@ -253,20 +249,21 @@ class Optimizer(Settings):
         vars(trial).update(deepcopy(dict(settings)))
         trial._check()
         pairs = zip(self.params, remembered, strict=True)
-        if problems := [f"parameter {i} {bad}" for i, (p, x) in enumerate(pairs) for bad in self._misfits(p, x)]:
-            raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
+        refuse(f"parameter {i} {problem}" for i, (p, x) in enumerate(pairs) for problem in self._misfits(p, x))
         trial.state = States(dict(zip(self.params, map(State, deepcopy(list(remembered))), strict=True)))
         vars(self).update(vars(trial))
 
-    def _misfits(self, p: Any, found: Any) -> list[str]:
+    def _misfits(self, p: Any, state: Any) -> list[str]:
         """The problems of a loaded state for the parameter p, as sentences without a subject."""
-        if not isinstance(found, Mapping):
-            return [f"has a {type(found).__name__} for a state, not a dict"]
-        names = self._remembers
-        if names is not None and found and set(found) != set(names):
-            return [f"remembers {sorted(found)}, not {sorted(names)}"]
-        problems = [(name, unlike(p, x) if names[name] else no_count(x)) for name, x in found.items()] if names else []
-        return [f"has a {name} that {problem}" for name, problem in problems if problem]
+        if not isinstance(state, Mapping):
+            return [f"has a {type(state).__name__} for a state, not a dict"]
+        has_shape = self._remembers
+        if has_shape is None or not state:
+            return []
+        if set(state) != set(has_shape):
+            return [f"remembers {sorted(state)}, not {sorted(has_shape)}"]
+        problems = {name: unfit(x, plain(p)) if has_shape[name] else no_count(x) for name, x in state.items()}
+        return [f"has a {name} that {problem}" for name, problem in problems.items() if problem]
 
     def _settings(self) -> dict[str, Any]:
         return {name: x for name, x in vars(self).items() if name not in ("params", "state") and name[0] != "_"}

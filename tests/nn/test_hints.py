@@ -28,11 +28,11 @@ def twice():
 ONE_SAMPLE = "takes one sample of 3 numbers, found shape"
 X = Tensor(np.ones((2, 3)))
 MISTAKES = {
-    "a batch": (lambda: nn.MLP(3, [4, 1])(np.ones((5, 3))), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
-    "a batch of one": (lambda: nn.MLP(3, [1])(np.ones((1, 3))), f"an MLP {ONE_SAMPLE} (1, 3): write ["),
-    "a list of lists": (lambda: nn.MLP(3, [1])([[1, 2, 3]] * 5), f"an MLP {ONE_SAMPLE} (5, 3): write ["),
-    "a batch as a Tensor": (lambda: nn.MLP(3, [1])(Tensor(np.ones((5, 3)))), f"an MLP {ONE_SAMPLE} (5, 3)"),
-    "a batch for a Neuron": (lambda: nn.Neuron(3)(np.ones((5, 3))), f"a Neuron {ONE_SAMPLE} (5, 3)"),
+    "a batch": (lambda: nn.MLP(3, [4, 1])(np.ones((5, 3))), f"MLP {ONE_SAMPLE} (5, 3): write ["),
+    "a batch of one": (lambda: nn.MLP(3, [1])(np.ones((1, 3))), f"MLP {ONE_SAMPLE} (1, 3): write ["),
+    "a list of lists": (lambda: nn.MLP(3, [1])([[1, 2, 3]] * 5), f"MLP {ONE_SAMPLE} (5, 3): write ["),
+    "a batch as a Tensor": (lambda: nn.MLP(3, [1])(Tensor(np.ones((5, 3)))), f"MLP {ONE_SAMPLE} (5, 3)"),
+    "a batch for a Neuron": (lambda: nn.Neuron(3)(np.ones((5, 3))), f"Neuron {ONE_SAMPLE} (5, 3)"),
     "a list among numbers": (lambda: nn.MLP(3, [1])([Value(1.0), [2.0], 3.0]), "input 1 is a list"),
     "a text among numbers": (lambda: nn.MLP(3, [1])([1.0, "a", 2.0]), "input 1 is a str"),
     "Linear": (lambda: nn.Sequential(nn.Linear, nn.ReLU()), "layer 0 is the class Linear: write Linear(...)"),
@@ -52,8 +52,8 @@ MISTAKES = {
     "one-hot": (lambda: functional.cross_entropy(X, np.eye(3)[:2]), ONE_HOT),
     "one-hot for nll": (lambda: functional.nll(X[0], np.eye(3)[0]), ONE_HOT),
     "a one-hot list": (lambda: functional.cross_entropy([[Value(1.0)] * 3], [[0, 1, 0]]), "pass the place of its 1"),
-    "labels from 1": (lambda: functional.cross_entropy(X, [1, 3]), "from 0 to 2, since labels count from 0"),
-    "a label from 1": (lambda: functional.cross_entropy([Value(1.0)] * 3, 3), "from 0 to 2, since labels count from 0"),
+    "labels from 1": (lambda: functional.cross_entropy(X, [1, 3]), "to 2, since targets count from 0"),
+    "a label from 1": (lambda: functional.cross_entropy([Value(1.0)] * 3, 3), "to 2, since targets count from 0"),
 }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from micrograd import nn
+from micrograd import Value, nn
 from micrograd.nn.saving import load, save
 from micrograd.optim import SGD, Adam, AdamW, CosineAnnealingLR, StepLR
 from micrograd.tensor import Tensor
@@ -47,11 +47,11 @@ def test_state_of_any_kinds_layout_and_names_comes_back_as_arrays_of_its_own(pat
     grid = np.arange(12.0).reshape(3, 4)
     state = {
         "turned": grid.T, "backwards": grid[::-1, ::2], "wide": np.broadcast_to(1.0, 3), "ü/λ \n": [1, 2], "n": 3.5,
-        "t": Tensor([1.0], requires_grad=True) * 2,
+        "t": Tensor([1.0], requires_grad=True) * 2, "v": Value(1.0) * 3,
     }  # fmt: skip
     save(state, path)
     found = load(path)
-    assert found.pop("t").tolist() == [2.0]
+    assert (found.pop("t").tolist(), found.pop("v").tolist()) == ([2.0], 3.0)
     assert all((x == state[name]).all() for name, x in found.items())
     assert len(found) == 5
     found["wide"] += 1  # may be written to

@@ -13,7 +13,7 @@ import numpy as np
 from ...common.collector import without_collector
 from ...engine.modes import enable_grad
 from ...engine.value import Node, Value
-from ...functional import cross_entropy
+from ...functional.losses import cross_entropy
 from ...nn.module import evaluation
 from ...scalars.kinds import node_of
 from ...tensor.tensor import Tensor

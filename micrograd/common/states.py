@@ -1,0 +1,24 @@
+"""What is wrong with a state that is to be loaded into a module or an optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+
+def unfit(x: Any, like: Any) -> str:
+    """Why x cannot take the place of a number or of an array, as a sentence without a subject; "" if it can."""
+    if not hasattr(like, "dtype"):
+        return "" if isinstance(x, Real) and not isinstance(x, bool) else f"is a {type(x).__name__}, not a number"
+    if not hasattr(x, "dtype"):
+        return f"is a {type(x).__name__}, not an array"
+    if x.shape != like.shape:
+        return f"has shape {x.shape}, not {like.shape}"
+    return "" if x.dtype <= like.dtype else f"has dtype {x.dtype}, which does not fit into {like.dtype} without loss"
+
+
+def refuse(problems: Iterable[str]) -> None:
+    """Raise a ValueError that lists the problems, if there are any. Call it before anything is loaded."""
+    if text := "; ".join(problems):
+        raise ValueError(f"this state does not fit, and nothing was loaded: {text}")
