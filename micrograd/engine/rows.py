@@ -161,7 +161,7 @@ class _Leaf(Row):
     Its truth value is False, so that `if node._row:` means "was this node made by an op?".
     """
 
-    __bool__ = staticmethod(bool)  # which is False without an argument
+    __bool__: Any = staticmethod(bool)  # which is False without an argument
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
         return ()

@@ -55,7 +55,7 @@ class Value(Node, Elementwise):
     def _plus(self, total: Any, part: Any, _taken: Any = None, /) -> Any:
         """The sum of two gradients of this node. A total of None, or of the integer 0, is none yet."""
     def _ieee(self, rule: Callable[..., Any], *numbers: float) -> float:
-        """The rule's result where Python's floats raise: run on constants, whose ops follow IEEE 754."""
+        """The rule's result where Python's floats raise: run on constants, whose `/` and `**` follow IEEE 754."""
     def __rpow__(self, other: Any) -> Any: ...
     def _backward_to(self, gradient: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
         """What `backward` does with `inputs` or without `retain_graph`."""

@@ -39,6 +39,6 @@ def torch(*models: Any, **tensors: Any) -> Any:
     <Page: Computation graph: 3 nodes, 3 edges; save(path), open()>
     """
     optional("torch", what="viz.torch")
-    from .record import Recording
+    from .record import _Recording
 
-    return Recording(models, tensors)
+    return _Recording(models, tensors)

@@ -1,6 +1,6 @@
 """The recorder: while a PyTorch program runs, what it computes is computed again on our Tensors.
 
-PyTorch hands each function that is called to `Recording.run`, which calls it, calls our function of the same name on
+PyTorch hands each function that is called to `_Recording`, which calls it, calls our function of the same name on
 the nodes that stand for its operands, and lets our result stand for PyTorch's. A node stands for what one of PyTorch's
 autograd nodes computed (a tensor's `grad_fn`). So a write in place, which gives the tensor and its views other autograd
 nodes, asks for other nodes here. What has no counterpart, or another result there, is a `Region` of PyTorch's own. What
@@ -49,7 +49,7 @@ def standing(t: Any) -> ArrayNode | None:
 stand_ins.append(standing)
 
 
-class Recording(TorchFunctionMode):
+class _Recording(TorchFunctionMode):
     """The context of `viz.torch`. `missing` lists the operations without a counterpart, by their first use."""
 
     def __init__(self, models: Any, tensors: dict[str, Any]):
@@ -62,7 +62,7 @@ class Recording(TorchFunctionMode):
         self._enough = 0.0  # how far apart results may be: half of the digits of the coarsest floats so far
         self._undo = ExitStack()
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> _Recording:
         call = torch.nn.Module.__call__
         self._undo.callback(setattr, torch.nn.Module, "__call__", call)
         torch.nn.Module.__call__ = self._tracked(call)
