@@ -191,10 +191,11 @@ class Call:
         with self._open(), enable_grad():
             sent = run_pass([*free], [*free.values()], create_graph, self.inputs)[1] if free else {}
             gs = [sent.get(node) for node in self.inputs]
-            pairs = [(node_of(g), t) for g, t in zip(gs, ts, strict=True) if _requires_grad(g)]
-            seeds = [g._seed(t, create_graph) for g, t in pairs]
+            pairs = [*filter(lambda pair: _requires_grad(pair[0]), zip(gs, ts, strict=True))]
+            roots = [node_of(g) for g, _ in pairs]
+            seeds = [root._seed(t, create_graph) for root, (_, t) in zip(roots, pairs, strict=True)]
             inputs = [*map(node_of, free.values())]
-            tangents = run_pass([g for g, _ in pairs], seeds, create_graph, inputs)[1] if pairs else {}
+            tangents = run_pass(roots, seeds, create_graph, inputs)[1] if roots else {}
 
         def tangent(y: Any) -> Any:
             return None if y is None else _as_node(node_of(y), tangents.get(node_of(free.get(node_of(y)))))
