@@ -201,7 +201,6 @@ OTHERS = {
     "MaskedArray": np.ma.array(X, mask=X > 5),
     "Times": X.view(Times),
     "recarray": np.zeros(2, "f8, i4").view(np.recarray),
-    "chararray": np.char.array(["a"]),
     "complex128": X + 0j,
     "object": X.astype(object),
     "timedelta64": X.astype("m8[s]"),
