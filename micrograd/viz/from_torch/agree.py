@@ -38,7 +38,7 @@ def apart(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> float:
         return np.inf
     size = max(abs(b[np.isfinite(b)]).max(initial=0.0), least) or 1.0
     off = ~np.isclose(a, b, 0, 0, equal_nan=True)
-    return abs(a[off] - b[off]).max(initial=0.0) / size
+    return float(abs(a[off] - b[off]).max(initial=0.0) / size)
 
 
 def remark(played: Any) -> str:
