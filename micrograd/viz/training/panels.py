@@ -72,10 +72,13 @@ def right(film: Recording, frame: Frame) -> str:
 
 
 def _norm_texts(film: Recording, frame: Frame) -> list[str]:
-    """For each layer, the norm of its gradient, if any frame has one, and how many of its weights are nan or inf."""
+    """For each layer, the norm of its gradient, and how many of its weights are nan or inf.
+
+    A layer without a gradient in any frame, and a frame without any, as one after `zero_grad()`, have no norm.
+    """
     odd = [int((~np.isfinite(w)).sum()) for w in frame.states["weights"]]
-    known = np.any([each.norms for each in film.frames], axis=0)
-    norms = [f"gradient {typeset(norm)}" if norm else "gradient \u2013" for norm in frame.norms]
+    known = np.any([each.norms for each in film.frames], axis=0) & any(frame.norms)
+    norms = [f"gradient {typeset(norm)}" for norm in frame.norms]
     parts = zip(np.where(known, norms, ""), [f"{k} nan or inf" if k else "" for k in odd], strict=True)
     return [", ".join(filter(None, each)) for each in parts]
 
