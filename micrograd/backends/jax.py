@@ -177,7 +177,7 @@ INTO_RESULT = {".sum", ".mean", ".cumsum", "matmul", "dot", "matmul_like", "eins
 
 
 def _converted(x: Any, dtype: Any) -> Any:
-    """x in this dtype. A mask is made numbers by a selection, since XLA takes its product with nan for 0 otherwise."""
+    """x in this dtype. A mask becomes numbers by a selection, since XLA takes nan times a converted mask for 0."""
     x = jnp().asarray(x)
     if x.dtype.kind == "b" and np.dtype(dtype).kind != "b":
         return jnp().where(x, jnp().ones((), dtype), jnp().zeros((), dtype))

@@ -111,7 +111,7 @@ class Store:
         at_once((self.held.update, found), *moves, (setattr, self, "states", list(map(weakref.ref, states))))
 
     def has_states(self, state: dict[Any, Any]) -> bool:
-        """True if it has what is in an optimizer's state, and nobody has looked at one, or put in another, since."""
+        """True if the store has the states of an optimizer, and nobody has looked at one or put in another since."""
         return bool(self.states) and self.version is not None and getattr(state, "version", None) is self.version
 
     def bring_data(self) -> None:
