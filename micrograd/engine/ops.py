@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from . import floats
@@ -35,18 +35,18 @@ def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
     of_floats = getattr(floats, name)  # the most frequent, so these look up nothing
 
-    def unary(a: Any) -> Any:
+    def of_one(a: Any) -> Any:
         return of_floats(a) if a.__class__ is float else getattr(lib(a), name)(a)
 
-    def binary(a: Any, b: Any) -> Any:
+    def of_two(a: Any, b: Any) -> Any:
         return of_floats(a, b) if a.__class__ is b.__class__ is float else getattr(lib(a, b), name)(a, b)
 
-    return op(name, binary if to_b else unary, to_a, to_b, doc=doc)
+    return op(name, of_two if to_b else of_one, to_a, to_b, doc=doc)
 
 
-def flat(_g: Any, _x: Any, like: Any) -> Any:
-    """The rule of a piecewise constant function, for its last operand: zeros like it."""
-    return gate(like, -1.0)
+def zero_rule(_g: Any, _x: Any, like: Any) -> Any:
+    """The rule of a piecewise constant function, for its last operand: zeros of the operand's shape."""
+    return gate(like, -1.0)  # which is 0 wherever its second operand is not positive
 
 
 def _sigmoid(a: Any) -> Any:
@@ -78,21 +78,25 @@ relu    = op("ReLU", lambda a: lib(a).maximum(a, 0.0), lambda g, out, _a: gate(g
 
 # Rules use these instead of comparisons. `sign` and `step` are piecewise constant, so their derivative is zero; `gate`
 # is linear in a
-sign    = function("sign", flat, doc="-1, 0 or 1")
-step    = op("step", lambda a: 1.0 - (a <= 0), flat)  # 1 where a > 0, else 0
-gate    = function("gate", lambda g, _a, b: gate(g, b), flat)  # a where b > 0, else 0
+sign    = function("sign", zero_rule, doc="-1, 0 or 1")
+step    = op("step", lambda a: 1.0 - (a <= 0), zero_rule)  # 1 where a > 0, else 0
+gate    = function("gate", lambda g, _a, b: gate(g, b), zero_rule)  # a where b > 0, else 0
 # fmt: on
 
 
 @lru_cache(maxsize=1024, typed=True)
 def power(n: float) -> Row:
     """The row of a**n, for a plain number n."""
-    forward = lambda a: floats.power(a, n) if a.__class__ is float else a**n  # noqa: E731
-    row = partial(Row, f"**{n}", word="pow", settings={"n": n})
-    if n == 0:
-        return row(forward, flat)
-    if n == 0.5:  # sqrt, as in NumPy and PyTorch
-        return row(sqrt.forward, sqrt.to_a)
-    if n % 1 == 0:  # a float to an integer power is never complex, so the rule may use the operator, which is faster
-        return row(forward, lambda g, _out, a: g * n * a ** (n - 1))
-    return row(forward, lambda g, _out, a: g * n * power(n - 1)(a))
+    is_integer = n % 1 == 0
+
+    def forward(a: Any) -> Any:
+        return floats.power(a, n) if a.__class__ is float else a**n
+
+    def rule(g: Any, _out: Any, a: Any) -> Any:
+        # A float to an integer power is never complex, so the rule may use the operator, which is faster
+        slope = a ** (n - 1) if is_integer else power(n - 1)(a)
+        return g * n * slope
+
+    if n == 0.5:  # the square root, as in NumPy and PyTorch
+        forward, rule = sqrt.forward, sqrt.to_a
+    return Row(f"**{n}", forward, rule if n else zero_rule, word="pow", settings={"n": n})

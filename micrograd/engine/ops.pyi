@@ -13,8 +13,8 @@ def op(name: str, forward: Callable, to_a: Callable, to_b: Any = None, word: str
 def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
 
-def flat(_g: Any, _x: Any, like: Any) -> Any:
-    """The rule of a piecewise constant function, for its last operand: zeros like it."""
+def zero_rule(_g: Any, _x: Any, like: Any) -> Any:
+    """The rule of a piecewise constant function, for its last operand: zeros of the operand's shape."""
 
 add: Row
 sub: Row

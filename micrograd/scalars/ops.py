@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Any
 
 from ..engine.ops import *  # noqa: F403
-from ..engine.ops import TABLE, div, exp, flat, function, gate, log, op, sigmoid, sqrt, step
+from ..engine.ops import TABLE, div, exp, function, gate, log, op, sigmoid, sqrt, step, zero_rule
 from ..engine.rows import Row, lib, passed
 from . import floats as _floats  # which also gives the engine the functions that these rows call
 
@@ -27,9 +27,9 @@ def setting(maker: Callable[..., Row]) -> Callable[..., Row]:
     return maker
 
 
-def flat_in_a(g: Any, like: Any, _b: Any) -> Any:
+def zero_rule_in_a(g: Any, like: Any, _b: Any) -> Any:
     """The rule of a piecewise constant function, for the first of two operands: zeros like it."""
-    return flat(g, _b, like)
+    return zero_rule(g, _b, like)
 
 
 def _or_one(b: Any, m: Any) -> Any:
@@ -70,7 +70,7 @@ def _checked_setting(x: Any, what: str) -> float:
 
 
 # fmt: off
-floor_divide = op("//", lambda a, b: lib(a, b).floor_divide(a, b), flat_in_a, flat, word="floor_divide")
+floor_divide = op("//", lambda a, b: lib(a, b).floor_divide(a, b), zero_rule_in_a, zero_rule, word="floor_divide")
 
 # The steps avoid 0 * inf: at a = b = 0 both gradients are 0, and where a = 0 and b > 0 the gradient with respect to b
 # is 0. An a whose reciprocal overflows, or a nan, is treated as 0. At (0, 1) the factor b is a 1 without a derivative,
@@ -81,8 +81,8 @@ pow = op("**", lambda a, b: lib(a, b).power(a, b), word="pow",
          to_b=lambda g, a, b: g * pow(a, b) * log(a + (1 - step(abs(a) + step(-b)))))
 maximum = function("maximum", lambda g, a, b: share(g, above(a, b)), lambda g, a, b: share(g, above(b, a)),
     doc="The larger of the two, which gets the gradient. A tie shares the gradient equally")
-above = op("above", lambda a, b: lib(a, b).where(a == b, 0.5, 1.0 - (a < b)), flat_in_a, flat)  # 1/2 if equal
-equal = op("equal", lambda a, b: 1.0 * (a == b), flat_in_a, flat)
+above = op("above", lambda a, b: lib(a, b).where(a == b, 0.5, 1.0 - (a < b)), zero_rule_in_a, zero_rule)  # 1/2 if equal
+equal = op("equal", lambda a, b: 1.0 * (a == b), zero_rule_in_a, zero_rule)
 remainder = op("%", lambda a, b: lib(a, b).remainder(a, b), passed, lambda g, a, b: -g * floor_divide(a, b),
     word="remainder")
 exp2 = function("exp2", lambda g, out, _a: g * _LN2 * out, doc="2 to the power of a")
@@ -117,10 +117,10 @@ logaddexp = function("logaddexp", lambda g, a, b: g * sigmoid(a - b), lambda g, 
     doc="log(exp(a) + exp(b)), without overflow")
 minimum = function("minimum", lambda g, a, b: share(g, above(b, a)), lambda g, a, b: share(g, above(a, b)),
     doc="The smaller of the two, which gets the gradient. A tie shares the gradient equally")
-floor = function("floor", flat, doc="The greatest integer not above a")
-ceil = function("ceil", flat, doc="The smallest integer not below a")
-trunc = function("trunc", flat, doc="a rounded towards 0")
-round_ = op("round", lambda a: lib(a).rint(a), flat, doc="The nearest integer, where halves round to even")
+floor = function("floor", zero_rule, doc="The greatest integer not above a")
+ceil = function("ceil", zero_rule, doc="The smallest integer not below a")
+trunc = function("trunc", zero_rule, doc="a rounded towards 0")
+round_ = op("round", lambda a: lib(a).rint(a), zero_rule, doc="The nearest integer, where halves round to even")
 # fmt: on
 copied: Row = Row("copy", operator.pos, lambda g, _out, _a: g)
 PUBLIC: dict[str, Row] = {word: row for word, row in TABLE.items() if row.doc}

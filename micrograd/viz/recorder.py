@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from ..engine.ops import flat
+from ..engine.ops import zero_rule
 from ..engine.rows import Row
 from ..scalars import floats
 from ..scalars.ops import TABLE
@@ -99,7 +99,7 @@ def is_known(row: Row) -> bool:
 
 def is_linear(row: Row) -> bool:
     """True if the row is linear in its operands: its rules use no values, and are not those of a constant."""
-    if flat in row.rules:
+    if zero_rule in row.rules:
         return False
     if isinstance(row, Many) and not row.rules:
         return not row.needs_values
