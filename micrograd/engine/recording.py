@@ -28,7 +28,7 @@ def most_derived(a: type, b: type) -> type:
     return a if len(a.__mro__) >= len(b.__mro__) else b
 
 
-def unary(row: Row, a: Any) -> Any:
+def record_unary(row: Row, a: Any) -> Any:
     """The result of a unary row, recorded."""
     records = True
     if modes_on and (state := how.get()) is not None:
@@ -49,7 +49,7 @@ def unary(row: Row, a: Any) -> Any:
 
 def method_of(row: Row) -> Callable[..., Any]:
     """The method of Value for a unary row."""
-    return lambda self: unary(row, self)
+    return lambda self: record_unary(row, self)
 
 
 def operator_of(row: Row) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:

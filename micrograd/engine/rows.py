@@ -51,7 +51,7 @@ class Row:
         self.word: str = word or name
         self.rules: Sequence[Callable[..., Any]] = [rule for rule in (to_a, to_b) if rule]
         self.of_out: bool = len(self.rules) == 1  # the rule is called with (out, a), not with the operands
-        self.backward = unary(to_a) if to_a and not to_b else binary(to_a, to_b) if to_b else send
+        self.backward = binary_step(to_a, to_b) if to_b else unary_step(to_a) if to_a else general_step
         for note, x in notes.items():  # not by `vars(self)`, which would make every later look-up slower
             setattr(self, note, x)
 
@@ -92,7 +92,7 @@ class Row:
 # The steps of a backward pass. The gradient of `out` is complete, in `out._sum`; each operand's sum gets its part.
 
 
-def unary(rule: Any) -> Callable[[Any], None]:
+def unary_step(rule: Any) -> Callable[[Any], None]:
     """The step of a row with one operand."""
 
     def backward(out: Any) -> None:
@@ -102,7 +102,7 @@ def unary(rule: Any) -> Callable[[Any], None]:
     return backward
 
 
-def binary(to_a: Any, to_b: Any) -> Callable[[Any], None]:
+def binary_step(to_a: Any, to_b: Any) -> Callable[[Any], None]:
     """The step of a row with two operands."""
 
     def backward(out: Any) -> None:
@@ -127,14 +127,14 @@ def binary(to_a: Any, to_b: Any) -> Callable[[Any], None]:
     return multiply if to_a is times_b and to_b is times_a else backward
 
 
-def send(out: Any) -> None:
+def general_step(out: Any) -> None:
     """The step of every other node: of any number of operands, or where a rule raised on floats."""
     out._gradient = g = out._sum
     for operand, part in out._row.send(out, g):
         operand._sum = operand._plus(operand._sum, part)
 
 
-def accumulate(leaf: Any) -> None:
+def leaf_step(leaf: Any) -> None:
     """The step of a leaf: its gradient is added to `.grad`, which is the integer 0 until the first one comes."""
     grad = leaf._gradient
     leaf._gradient = leaf._sum if grad.__class__ is int and grad == 0 else leaf._plus(grad, leaf._sum)
@@ -168,4 +168,4 @@ class _Leaf(Row):
 
 
 LEAF = _Leaf("", None)
-LEAF.backward = accumulate
+LEAF.backward = leaf_step

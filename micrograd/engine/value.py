@@ -24,7 +24,7 @@ from . import ops
 from .by_hand import backward_of, record_by_hand, set_backward
 from .modes import before_change, before_read, interceptor, is_grad_enabled, listener, modes_on, on_change
 from .node import MANY, NOTHING, Node, fill_slots, refuse_redefined
-from .recording import method_of, most_derived, number, operator_of, unary
+from .recording import method_of, most_derived, number, operator_of, record_unary
 from .rows import LEAF, Row
 from .walk import run
 
@@ -74,7 +74,7 @@ class Value(Node):
         fill_slots(self, checked_number(data), LEAF if requires_grad else None)
         if label:
             self.label = label
-        if others or _op or _children or not isinstance(_children, tuple):
+        if _op or others or _children != ():
             record_by_hand(self, _children, _op, requires_grad, **others)
 
     @property
@@ -165,7 +165,7 @@ class Value(Node):
     def __pow__(self, other: Any) -> Any:
         n = other if other.__class__ is int else number(other)
         if n is not None:
-            return unary(ops.power(n), self)
+            return record_unary(ops.power(n), self)
         row = ops.TABLE.get("pow")  # of two nodes, which `scalars/ops` adds
         return self._apply(row, (self, other)) if row else NotImplemented
 
@@ -180,7 +180,7 @@ class Value(Node):
         NotImplemented if an operand is neither, which may be a node of another kind.
         """
         if len(operands) == 1:
-            return unary(row, operands[0])
+            return record_unary(row, operands[0])
         for x in operands:
             if isinstance(x, str):
                 found = f"found the str {x!r:.50}: write float({x!r:.40})"

@@ -25,7 +25,7 @@ from typing import Any
 from .locks import holding
 from .modes import enable_grad
 from .node import MANY
-from .rows import LEAF, send
+from .rows import LEAF, general_step
 
 Nodes = Sequence[Any]
 Receiver = Callable[[Any, Any], Any]  # a function of a node and its complete gradient
@@ -127,7 +127,7 @@ def propagate(order: Nodes, mark: object) -> None:
             except ArithmeticError:  # of Python's floats, such as 1 / 0
                 if node._row is LEAF:  # it has no rules: a property `grad` of the user's class raised
                     raise
-                send(node)
+                general_step(node)
 
 
 def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) -> None:

@@ -13,8 +13,8 @@ def op(name: str, forward: Callable, to_a: Callable, to_b: Any = None, word: str
 def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
 
-def flat(_g: Any, _x: Any, like: Any) -> Any:
-    """The rule of a piecewise constant function, for its last operand: zeros like it."""
+def zero_rule(_g: Any, _x: Any, like: Any) -> Any:
+    """The rule of a piecewise constant function, for its last operand: zeros of the operand's shape."""
 
 add: Row
 sub: Row
@@ -43,7 +43,7 @@ MAKERS: dict[str, Callable[..., Row]]
 def setting(maker: Callable[..., Row]) -> Callable[..., Row]:
     """Register a function that makes a unary row from settings, which are plain numbers."""
 
-def flat_in_a(g: Any, like: Any, _b: Any) -> Any:
+def zero_rule_in_a(g: Any, like: Any, _b: Any) -> Any:
     """The rule of a piecewise constant function, for the first of two operands: zeros like it."""
 
 def share(g: Any, m: Any) -> Any: ...

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine.node import MANY
-from ..engine.rows import Row, send
+from ..engine.rows import Row, general_step
 
 
 class Released(Row):
@@ -18,7 +18,7 @@ class Released(Row):
     """
 
     released = True
-    backward: Any = staticmethod(send)
+    backward: Any = staticmethod(general_step)
     to_a = to_b = _gradient = None
     rules: Sequence[Any] = ()
     of_out = False
