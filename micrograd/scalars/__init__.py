@@ -3,7 +3,7 @@
 floats     the functions of `math`, returning inf or nan where `math` raises
 ops        more rows of the derivative table
 rows       rows with any number of operands
-kinds      what is a node; what a mode replaces, or refuses to read
+kinds      questions about an object: is it a node; may its number be read; is `compile` tracing
 modes      set_grad_enabled, a mode that is also a function
 methods    x.exp(), x.maximum(y), comparisons, ...: what Value and Tensor have in common
 hooks      register_hook

@@ -1,4 +1,4 @@
-"""Values and Tensors: what is a node, and which of them a mode replaces or refuses to read."""
+"""Questions that other files ask about an object: is it a node? May its number be read now? Is `compile` tracing?"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def verify(x: Any, rule: Callable[[Any], object]) -> None:
 
 
 def watched(x: Any, requires_grad: bool = False) -> Any:
-    """A node whose shape, or `requires_grad`, is read: `compile`, while it traces, notes that."""
+    """The node, after the modes were told that its shape, or its `requires_grad`, is about to be read."""
     before_look(x, requires_grad)
     return x
 
@@ -71,7 +71,9 @@ def is_differentiating() -> bool:
 
 
 class hidden(Mode):
-    """Context in which reading the number of a node that requires a gradient raises: a derivative would miss it.
+    """Context in which reading the number of a node that requires a gradient raises.
+
+    The number would enter a result as a constant, and its derivative would be lost.
 
     Args:
         nodes: more nodes whose numbers must not be read; None ends an enclosing `hidden`.

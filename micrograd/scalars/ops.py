@@ -73,8 +73,8 @@ def _checked_setting(x: Any, what: str) -> float:
 floor_divide = op("//", lambda a, b: lib(a, b).floor_divide(a, b), zero_rule_in_a, zero_rule, word="floor_divide")
 
 # The steps avoid 0 * inf: at a = b = 0 both gradients are 0, and where a = 0 and b > 0 the gradient with respect to b
-# is 0. An a whose reciprocal overflows, or a nan, is treated as 0. At (0, 1) the factor b is a 1 without a derivative,
-# which would make the mixed second derivatives differ.
+# is 0. An a whose reciprocal overflows, or a nan, is treated as 0. At a = 0, b = 1 a constant 1 takes the place of the
+# factor b, since with its derivative the two mixed second derivatives would differ there.
 pow = op("**", lambda a, b: lib(a, b).power(a, b), word="pow",
          to_a=lambda g, a, b: g * _or_one(b, step(abs(a) + abs(b - 1)))
          * pow(a, (b - 1) * step(equal(0.0 * floor_divide(1.0, abs(a)), 0.0) + abs(b))),
