@@ -9,7 +9,7 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
-from ..common.states import refuse, unfit
+from ..common.states import misnamed, refuse, unfit
 from ..common.trees import leaves
 from ..common.undo import all_or_nothing
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
@@ -162,9 +162,8 @@ class Module(KeywordsChecked):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
         wanted = _by_name(self)
         arrays = {name: _loaded(state[name], entry) for name, entry in wanted.items() if name in state}
-        missing = [f"{name} is missing" for name in wanted if name not in state]
-        unexpected = [f"{name} is unexpected" for name in state if name not in wanted]
-        refuse(missing + unexpected + [f"{name} {x}" for name, x in arrays.items() if isinstance(x, str)])
+        misfits = [f"{name} {problem}" for name, problem in arrays.items() if isinstance(problem, str)]
+        refuse(misnamed(state, wanted) + misfits)
         with all_or_nothing([partial(_assign, entry, _numbers_of(entry)) for entry in wanted.values()]):
             for name, array in arrays.items():
                 _assign(wanted[name], array)

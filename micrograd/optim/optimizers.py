@@ -16,7 +16,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any, Self
 
-from ..common.states import refuse, unfit
+from ..common.states import misnamed, refuse, unfit
 from ..common.undo import all_or_nothing
 from ..common.words import checked
 from ..engine.modes import tell
@@ -239,31 +239,28 @@ class Optimizer(Settings):
             TypeError: a setting is not a number.
             ValueError: the state does not fit. The message lists every problem.
         """
-        settings, remembered = parts_of(state)
-        theirs, ours = (sorted({*names} - {"initial_lr"}) for names in (settings, self._settings()))
-        if theirs != ours:
-            raise ValueError(f"the state has settings {theirs}, this optimizer {ours}")
-        if len(remembered) != len(self.params):
-            raise ValueError(f"the state is of {len(remembered)} parameters, and this optimizer has {len(self.params)}")
+        settings, states = parts_of(state)
+        optional = {"initial_lr": None}  # only a schedule sets it
+        refuse(misnamed(optional | dict(settings), optional | self._settings()))
+        if len(states) != len(self.params):
+            raise ValueError(f"the state is of {len(states)} parameters, and this optimizer has {len(self.params)}")
         trial = copy(self)
         vars(trial).update(deepcopy(dict(settings)))
         trial._check()
-        pairs = zip(self.params, remembered, strict=True)
-        refuse(f"parameter {i} {problem}" for i, (p, x) in enumerate(pairs) for problem in self._misfits(p, x))
-        trial.state = States(dict(zip(self.params, map(State, deepcopy(list(remembered))), strict=True)))
+        pairs = [*zip(self.params, states, strict=True)]
+        refuse([f"parameter {i}: {problem}" for i, pair in enumerate(pairs) for problem in self._misfits(*pair)])
+        trial.state = States({p: State(deepcopy(content)) for p, content in pairs})
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, state: Any) -> list[str]:
-        """The problems of a loaded state for the parameter p, as sentences without a subject."""
-        if not isinstance(state, Mapping):
-            return [f"has a {type(state).__name__} for a state, not a dict"]
+        """The problems of a loaded state for the parameter p."""
         has_shape = self._remembers
-        if has_shape is None or not state:
-            return []
-        if set(state) != set(has_shape):
-            return [f"remembers {sorted(state)}, not {sorted(has_shape)}"]
-        problems = {name: unfit(x, plain(p)) if has_shape[name] else no_count(x) for name, x in state.items()}
-        return [f"has a {name} that {problem}" for name, problem in problems.items() if problem]
+        if has_shape is None or not state:  # a rule of the user's may remember anything; any rule begins with nothing
+            return misnamed(state, state)
+        if problems := misnamed(state, has_shape):
+            return problems
+        misfits = {name: unfit(x, plain(p)) if has_shape[name] else no_count(x) for name, x in state.items()}
+        return [f"{name} {problem}" for name, problem in misfits.items() if problem]
 
     def _settings(self) -> dict[str, Any]:
         return {name: x for name, x in vars(self).items() if name not in ("params", "state") and name[0] != "_"}

@@ -9,6 +9,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
+from ..common.states import misnamed
 from ..common.undo import all_or_nothing
 from .checks import Settings, not_negative, steps
 from .optimizers import Optimizer
@@ -102,9 +103,8 @@ class LRScheduler(Settings):
 
     def _take(self, state: Any) -> None:
         """Load a `state_dict` unchecked, except for its names."""
-        names = self.state_dict().keys()
-        if not isinstance(state, Mapping) or state.keys() != names:
-            raise ValueError(f"no state of a {type(self).__name__}, which has {', '.join(names)}: found {state!r:.100}")
+        if problems := misnamed(state, self.state_dict()):
+            raise ValueError(f"no state of a {type(self).__name__}: {'; '.join(problems)}")
         for name, x in state.items():
             if name == "schedulers":
                 for schedule, part in zip(getattr(self, name), x, strict=True):
