@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from functools import partial
 from operator import is_
-from types import MappingProxyType
 from typing import Any, Self
 
 from ..common.states import misnamed, refuse, unfit
@@ -31,7 +30,7 @@ Total = Callable[[Any], Any] | None
 class State(UserDict[str, Any]):
     """What an optimizer remembers of one parameter: a dict, which a compiled training step replaces by its `Store`."""
 
-    def __init__(self, content: Mapping[str, Any] = MappingProxyType({})):
+    def __init__(self, content: Mapping[str, Any]):
         self.kept: Any = dict(content)  # the content, or the store that has it and will give it back
 
     @property
@@ -67,7 +66,7 @@ class States(dict[Any, Any]):
         self.version: object = object()
 
     def __missing__(self, p: Any) -> State:
-        self[p] = state = State()
+        self[p] = state = State({})
         return state
 
 
@@ -139,9 +138,9 @@ class Optimizer(Settings):
         if not (reduce is None or callable(reduce)):
             raise TypeError(f"reduce= takes a function that sums an array over all workers, found {reduce!r:.50}")
         self._total, self._reduced = reduce, False
-        self._used: list[Any] = []  # the gradients of the last step after `reduce()`, which are sums already
+        self._used = []  # the gradients of the last step after `reduce()`, which are sums already
         self.params: list[Any] = parameters_of(params, type(self).__name__)
-        self.state: dict[Any, State | dict[str, Any]] = States({p: State() for p in self.params})
+        self.state: dict[Any, State | dict[str, Any]] = States({p: State({}) for p in self.params})
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
 
