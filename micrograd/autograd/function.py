@@ -35,7 +35,6 @@ class Context:
 
     needs_input_grad: tuple[bool, ...] = ()  # for each argument of `apply`: True if it requires a gradient
     saved_tensors: tuple[Any, ...] = ()  # the nodes passed to `save_for_backward`
-    _constants: tuple[Any, ...] = ()
 
     def save_for_backward(self, *nodes: Any) -> None:
         """Save nodes for `backward`, which reads them from `ctx.saved_tensors`.

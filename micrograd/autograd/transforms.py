@@ -96,8 +96,7 @@ class _Call:
             output = fn(*as_nodes, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
-        output, aux = output if has_aux else (output, None)
-        self.aux = aux
+        output, self.aux = output if has_aux else (output, None)
         self.output = tree_map(_output, output)
         if output is None:
             raise TypeError("a function to differentiate returns Values or Tensors, found None: does it lack a return?")
