@@ -65,9 +65,10 @@ def not_negative(setting: Any, name: str) -> float:
     """The setting as a float; raises if it is negative, or no number."""
     if isinstance(setting, bool) or not isinstance(setting, Real):
         raise TypeError(f"{name} must be a number, found {type(setting).__name__}")
-    if not setting >= 0:
+    number = float(setting)
+    if not number >= 0:
         raise ValueError(f"{name} must not be below 0, found {setting}")
-    return float(setting)
+    return number
 
 
 def steps(n: Any, name: str) -> int:
