@@ -231,7 +231,8 @@ class _Call:
 
     def record(self, node: Any, j: int) -> None:
         """Record the history of result j: a row, the operands and the saved values."""
-        if self.is_constant[j] or (getattr(node._data, "dtype", None) or np.dtype(float)).kind != "f":
+        dtype = getattr(node._data, "dtype", None) or np.dtype(float)  # the number of a Value has none
+        if self.is_constant[j] or dtype.kind != "f":
             return
         word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.name)
         row = Many(self.name, nothing, partial(self.rule, j), word=word)
@@ -269,7 +270,8 @@ class _Call:
     def check_context(self) -> None:
         """Raise if the context holds numbers that may depend on an argument, and are no argument and no result."""
         known = {id(x) for x in leaves(self.args)} | self.saved.keys()
-        constants = {*self.function.constants}  # a set, since `in` looks for parts of a name in `constants = ("name")`
+        # A set, since `constants = ("name")` is a string, in which `in` would also find parts of the name
+        constants = {*self.function.constants}
         names = [
             name
             for name, attribute in vars(self.ctx).items()

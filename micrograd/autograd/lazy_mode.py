@@ -72,7 +72,8 @@ class Deferring(Interceptor):
         """The result of the op as a pending node; plain arrays among the operands are copied."""
         operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
         cls = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
-        if cls is LazyTensor:  # not later, since the transform may be over when the node is computed
+        # Values become Tensors now, since the transform that allows it may be over when the node is computed.
+        if cls is LazyTensor:
             operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
         pending: Any = object.__new__(cls)
         pending._todo = row, operands, is_grad_enabled()

@@ -616,7 +616,8 @@ class Embedding(Module):
         array = plain(traced(indices))
         if array.dtype.kind not in "iu":
             raise TypeError(f"an embedding is looked up by integers, found dtype {array.dtype}")
-        n = len(self.weight)  # not in the check, which would fetch the weight from a compiled step in each call
+        # The size is read here and not in the check, which would fetch the weight from a compiled step in each call.
+        n = len(self.weight)
         verify(array, lambda x: check_indices(x, n, "indices", "embeddings"))
         return self.weight[indices]
 

@@ -302,7 +302,8 @@ def _array_for(entry: Any, x: Any) -> Any:
     if array.dtype.kind not in "fiu":
         return f"has dtype {array.dtype}, not real numbers"
     fitted = array.astype(now.dtype)
-    return unfit(array if hasattr(x, "dtype") else fitted, now) or fitted  # plain numbers fit into any dtype
+    # Plain numbers fit into any dtype; an array must not lose digits.
+    return unfit(array if hasattr(x, "dtype") else fitted, now) or fitted
 
 
 def _assign(entry: Any, array: Any) -> None:
@@ -333,7 +334,8 @@ def _tagging(call: Callable, inner_calls_tag: bool = False) -> Callable:
         if not inner_calls_tag:
             inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args)
             mark = (*modules, inputs)
-            for node in {*_flat(out)}.difference(inputs):  # an input that is also an output would refer to itself
+            # An input that is also an output is left out, since its mark would refer to itself.
+            for node in {*_flat(out)}.difference(inputs):
                 tag(node, mark)
         return out
 

@@ -128,7 +128,7 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
     ...     state = load(folder + "/run.safetensors", into=run)
     >>> list(state), state["step"].item()
     (['model.bias', 'model.weight', 'step'], 20)
-    >>> rng = np.random.default_rng([1337, 20])  # a seed, and the step: what the batch is drawn with
+    >>> rng = np.random.default_rng([1337, 20])  # a seed and the step, from which a batch is drawn
     """
     from safetensors import SafetensorError, safe_open
 

@@ -36,13 +36,15 @@ class State(UserDict[str, Any]):
     @property
     def data(self) -> dict[str, Any]:
         """The content as a plain dict."""
-        while (kept := self.kept).__class__ is not dict:  # a loop, since another thread's step may take it again
+        # A loop, since the step of another thread may take the content again
+        while (kept := self.kept).__class__ is not dict:
             kept.give_back()
         return kept
 
     @data.setter
     def data(self, content: Mapping[str, Any]) -> None:  # type: ignore[override]
-        _ = self.data  # first, since a store that gives its content back would replace the new one
+        # Read first, since a store would later replace the new content by the one that it gives back
+        _ = self.data
         self.kept = dict(content)
 
     def __copy__(self) -> Self:
@@ -76,7 +78,8 @@ def _with_new_version(method: Callable[..., Any]) -> Callable[..., Any]:
     def changing(self: States, *args: Any, **named: Any) -> Any:
         try:
             return method(self, *args, **named)
-        finally:  # after the change, since a step of another thread in between notes the version before it
+        finally:
+            # After the change: a step of another thread that comes in between notes the old version
             self.version = object()
 
     return changing
@@ -259,7 +262,8 @@ class Optimizer(Settings):
     def _misfits(self, p: Any, state: Any) -> list[str]:
         """The problems of a loaded state for the parameter p."""
         has_shape = self._remembers
-        if has_shape is None or not state:  # a rule of the user's may remember anything; any rule begins with nothing
+        # A rule of the user's may remember anything, and every rule begins with an empty state.
+        if has_shape is None or not state:
             return misnamed(state, state)
         if problems := misnamed(state, has_shape):
             return problems
