@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 
-def misnamed(state: Any, needed: Mapping) -> list[str]:
+def misnamed(state: Any, needed: Mapping[str, Any]) -> list[str]:
     """The problems of a state that is to be a dict with these names."""
     if not isinstance(state, Mapping):
         return [f"found {type(state).__name__}, needed a dict"]
@@ -29,5 +29,5 @@ def unfit(x: Any, like: Any) -> str:
 
 def refuse(problems: list[str]) -> None:
     """Raise a ValueError that lists the problems, if there are any. Call it before anything is loaded."""
-    if text := "; ".join(problems):
-        raise ValueError(f"this state does not fit, and nothing was loaded: {text}")
+    if problems:
+        raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")
