@@ -1,13 +1,13 @@
 """Lazy mode: build the graph now, and compute each value once, on first access.
 
-A node that is not computed yet is an object with empty slots. Reading one of them (through `.data`, the backward pass
-or a drawing) makes Python call `__getattr__`, which computes the node and everything it depends on, and turns it into
-an ordinary node. So no other module needs to know about lazy mode.
+A pending node, which is not computed yet, is an object with empty slots. Reading a slot (through `.data`, the backward
+pass or a drawing) makes Python call `__getattr__`, which computes the node and everything it depends on, and turns it
+into an ordinary node. So no other module needs to know about lazy mode.
 
-Shapes are unknown until the arrays are computed, so an op that needs one (`@`, `transpose`, `sort`, indexing by a
-mask) computes its operand. A pending node is also computed when something that it reads is about to change: a Value, or
-the memory of a Tensor, which may have views. Reading `t.data` counts as a change, because one can write to the array
-that it returns. (A write to an array that was taken before the op was recorded goes unnoticed.)
+Shapes are unknown until the arrays are computed, so an op that needs a shape (`@`, `transpose`, `sort`, indexing by a
+mask) computes its operand. A pending node is also computed when its operand is about to change, be it a Value, or the
+memory of a Tensor, which may have views. Reading `t.data` counts as a change, because the caller can write to the
+array. (A write to an array that was taken before the op was recorded goes unnoticed.)
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ class LazyTensor(_Later, Tensor):
 
 
 class Deferring(Interceptor):
-    """Defers ops."""
+    """The interceptor that defers ops."""
 
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
-        """Record what to compute, as a pending node; plain arrays among the operands are copied."""
+        """The result of the op as a pending node; plain arrays among the operands are copied."""
         operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
         cls = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
-        if cls is LazyTensor:  # now, since the transform may be over when the node is computed
+        # Values become Tensors now, since the transform that allows it may be over when the node is computed.
+        if cls is LazyTensor:
             operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
         pending: Any = object.__new__(cls)
         pending._todo = row, operands, is_grad_enabled()
@@ -80,25 +81,30 @@ class Deferring(Interceptor):
         return pending
 
 
-# For each Value and memory of Tensors, the pending nodes that read it, by id. A pending node has its own `_readers`.
+# For each Value and each memory of Tensors, the pending nodes that read it, by id. The readers of a pending node are in
+# an attribute of the node, `_readers`.
 _readers: WeakKeyDictionary[Any, WeakValueDictionary[int, Any]] = WeakKeyDictionary()
 
 
 def _reads(pending: Any, operands: Iterable[Any]) -> None:
     """Note that a pending node reads these nodes."""
     for x in operands:
-        place, key = (vars(x), "_readers") if isinstance(x, _Later) else (_readers, _memory(node_of(x)))
-        place.setdefault(key, WeakValueDictionary())[id(pending)] = pending
+        if isinstance(x, _Later):
+            readers = vars(x).setdefault("_readers", WeakValueDictionary())
+        else:
+            readers = _readers.setdefault(_memory(node_of(x)), WeakValueDictionary())
+        readers[id(pending)] = pending
 
 
 def _memory(node: Any) -> Any:
+    """The key of the node in `_readers`."""
     return node if node._is_number else node.storage
 
 
 def _compute_readers(*nodes: Any) -> None:
-    """Compute what reads these nodes, before they change. What fails raises its error again when it is asked for.
+    """Compute the readers of these nodes, before the nodes change. A reader that fails raises when it is read.
 
-    A node that is pending itself is computed first: its readers then stand where those of other nodes do.
+    A node that is pending itself is computed first, which moves its readers to `_readers`.
     """
     if _readers:
         holding(lock, _compute_readers_of, map(_memory, map(realize, nodes)))
@@ -146,14 +152,14 @@ def _realize(node: Any) -> None:
         while path:
             if not isinstance(path[-1], _Later):
                 path.pop()
-            elif needed := list(filter(lambda x: isinstance(x, _Later), path[-1]._todo[1])):
-                path += needed
+            elif operands := list(filter(lambda x: isinstance(x, _Later), path[-1]._todo[1])):
+                path += operands
             else:
                 _compute(path.pop())
 
 
 def _compute(node: Any) -> None:
-    """Run the row on computed operands, and become the result."""
+    """Run the row on the computed operands, and turn the pending node into the result."""
     row, operands, recording = node._todo
     with enable_grad() if recording else no_grad():
         result = row(*operands)
@@ -164,14 +170,14 @@ def _compute(node: Any) -> None:
             node._node.storage.share(node)
     else:
         for name in SLOTS:
-            if hasattr(result, name):  # a constant leaves some empty
+            if hasattr(result, name):  # a constant leaves some slots empty
                 object.__setattr__(node, name, getattr(result, name))
     readers = vars(node).pop("_readers", {})
     del node._todo
     node.__class__ = type(result)
     for reader in [*readers.values()]:
         _reads(reader, [node])
-    if (mark := vars(node).pop("_made_by", None)) and node_of(node)._row:  # a module's; see `nn.module`
+    if (mark := vars(node).pop("_made_by", None)) and node_of(node)._row:  # the mark of a module; see `nn.module`
         node_of(node)._made_by = (*mark[:-1], tuple(map(node_of, mark[-1])))
 
 
@@ -180,7 +186,7 @@ class lazy(Intercepting):
 
     Use it to build a graph whose results are perhaps not needed, or to look at a graph before it is computed.
 
-    Each node is computed once, with everything it depends on. See `realize` for what raises.
+    Each node is computed once, with everything it depends on. If its op raises an error, it does so then.
 
     Args:
         fn: the function to decorate, or nothing in a `with`.

@@ -9,8 +9,8 @@
     jvp(fn, (x,), (v,))       fn(x), and its derivative along v
 
 Every positional argument that is a float, a float array, a Value, a float Tensor, or a list, tuple or dict containing
-any of these, is differentiated. One such argument gives a bare gradient, several give a tuple; `argnum` selects
-some of them. Integers, bools, strings and arrays of them are passed on unchanged, as are keyword arguments; a compiled
+any of these, is differentiated, unless `argnum` selects the arguments. One such argument gives a bare gradient, several
+give a tuple. Integers, bools, strings and arrays of them are passed on unchanged, as are keyword arguments. A compiled
 function sees an integer as a number, which is not differentiated either.
 
 fn receives floats as Values and arrays as Tensors. If an array or a Tensor is among the arguments, floats become
@@ -18,7 +18,8 @@ Tensors of shape (), so that they can be combined in one op.
 
 The result depends on everything that fn reads, whether passed in or closed over. It is plain (numbers and arrays) if
 all arguments are plain and fn's output depends on no node that requires a gradient, except fn's own arguments.
-Otherwise it consists of nodes, connected to what was read; under `no_grad` these are constants. So transforms nest:
+Otherwise it consists of nodes, which are connected to the nodes that fn read or, under `no_grad`, are constants. So
+transforms nest:
 
 >>> gradient(lambda x: x * gradient(lambda y: x * y)(2.0))(3.0)
 6.0
@@ -50,8 +51,8 @@ __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "j
 # ---------------------------------------------------------------------------------------------------------------------
 # Arguments and results
 
-ONES = object()  # the default gradients at the outputs
-Argnum = int | tuple[int, ...] | None  # which arguments are differentiated: one, several, or each that can be
+ONES = object()  # stands for gradients of 1 at the outputs
+Argnum = int | tuple[int, ...] | None  # indices of the arguments to differentiate; None for all that can be
 
 
 def is_point(x: Any) -> bool:
@@ -63,10 +64,13 @@ def is_point(x: Any) -> bool:
     return isinstance(x, (Value, float, np.floating))
 
 
-class Call:
+class _Call:
     """One call of fn: its arguments as fresh nodes, its output, and the gradients.
 
-    What fn reads besides its arguments is found in the graph of its output. If a leaf there requires a gradient, be it
+    `inputs` are the nodes of the numbers and arrays by which fn is differentiated, and `new_leaves` those inputs that
+    are not copies of nodes with a history.
+
+    The graph of the output shows which nodes fn reads besides its arguments. If a leaf there requires a gradient, be it
     a parameter or the input of an enclosing call, the results are nodes connected to that leaf.
     """
 
@@ -75,61 +79,61 @@ class Call:
     ):
         if not callable(fn):
             raise TypeError(f"found {type(fn).__name__} where a function is needed: grad(outputs, inputs) is for nodes")
-        self.args: tuple[Any, ...] = args
+        self.args = args
         self.argnum = argnum
-        self.chosen: list[int] = _chosen(args, argnum)
-        self.recording: bool = is_grad_enabled()
-        self.tracing: bool = is_tracing()
+        self.chosen = _chosen(args, argnum)
+        self.recording = is_grad_enabled()
+        self.tracing = is_tracing()
         points = [x for x in leaves(args) if is_point(x)]
-        self.has_nodes: bool = self.tracing or any(map(is_node, points))
+        self.has_nodes = self.tracing or any(map(is_node, points))
         dtypes = [x.dtype for x in points if isinstance(x, (Tensor, np.ndarray))]
-        self.dtype: np.dtype[Any] | None = np.result_type(*dtypes) if dtypes else None
+        self.dtype = np.result_type(*dtypes) if dtypes else None
         with enable_grad():
-            seen = [tree_map(partial(self._node, fresh=i in self.chosen), x) for i, x in enumerate(args)]
-        self.inputs: list[Any] = [node_of(x) for i in self.chosen for x in leaves(seen[i]) if is_point(x)]
-        self.own_inputs: list[Any] = [node for node in self.inputs if not node._row]
+            as_nodes = [tree_map(partial(self._node, fresh=i in self.chosen), arg) for i, arg in enumerate(args)]
+        self.inputs = [node_of(x) for i in self.chosen for x in leaves(as_nodes[i]) if is_point(x)]
+        self.new_leaves = [node for node in self.inputs if not node._row]
         with enable_grad(), self._open():
-            output = fn(*seen, **named)
+            output = fn(*as_nodes, **named)
         if has_aux and not (isinstance(output, tuple) and len(output) == 2):
             raise TypeError(f"has_aux=True needs a function that returns a pair (output, aux), found {output!r:.60}")
-        output, aux = output if has_aux else (output, None)
-        self.aux: Any = aux
-        whole = tree_map(lambda y: y if y is None else _output(y), output)  # None: a gradient by an integer
-        self.output: Any = _output(None) if output is None else whole
-        # True if fn read another node that requires a gradient
-        self.connected: bool = self.tracing or (self.recording and bool(_from_leaves((self.output, self.aux))))
+        output, self.aux = output if has_aux else (output, None)
+        self.output = tree_map(_output, output)
+        if output is None:
+            raise TypeError("a function to differentiate returns Values or Tensors, found None: does it lack a return?")
+        # True if fn read a node that requires a gradient and is not among its arguments
+        self.connected = self.tracing or (self.recording and bool(_from_leaves((self.output, self.aux))))
 
     def _node(self, x: Any, fresh: bool) -> Any:
-        """An argument as fn sees it: a node, if it can be differentiated; a fresh one, if it is."""
+        """An argument as fn receives it: a node if it can be differentiated, a fresh one if `argnum` has chosen it."""
         if is_point(x) and not is_node(x):
-            alone = self.dtype is None  # no argument is an array
-            x = Value(float(x), requires_grad=False) if alone else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
+            no_arrays = self.dtype is None
+            x = Value(float(x), requires_grad=False) if no_arrays else Tensor(x, dtype=getattr(x, "dtype", self.dtype))
         return _fresh(traced(x)) if fresh and is_point(x) else traced(x)
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """A context in which the inputs are leaves, which nested calls find; outside it they are copied constants."""
+        """A context in which the new leaves are leaves, which nested calls find. Outside, they are copied constants."""
         with differentiating():
-            for node in self.own_inputs:
+            for node in self.new_leaves:
                 node._row, node._a, node._b, node._x, node._y = LEAF, MANY, (), None, None
             try:
                 yield
             finally:
-                for node in self.own_inputs:  # else a later call would take it for a parameter
+                for node in self.new_leaves:  # else a later call would take them for parameters
                     data = node._data
                     node._record(copied, (node._constant(data),), [data, data])
 
     def _records(self, seeds: Sequence[Any] = ()) -> bool:
         """True if the results are differentiable nodes, as they always are while `compile` traces.
 
-        They lead back to what fn read, and to the gradients or tangents that were given.
+        Their history leads to the nodes that fn read, and to the seeds: the gradients or tangents passed in.
         """
         return self.connected or (is_grad_enabled() and any(map(_requires_grad, seeds)))
 
     def answer(self, tree: Any, seeds: Sequence[Any] = ()) -> Any:
-        """The results as nodes, or plain if all arguments and seeds are plain; non-nodes are returned unchanged.
+        """The tree with its nodes as results: plain data if all arguments and seeds are plain, else nodes.
 
-        A node that depends only on inputs of this call, and on no leaf, is made a constant.
+        A node that depends on inputs of this call only, and on no leaf, becomes a constant.
         """
         if self.tracing and self.recording:
             return tree
@@ -152,53 +156,57 @@ class Call:
         gs = [np.ones(y.shape) if isinstance(y, Tensor) else 1.0 for y in ys] if seeds is ONES else list(leaves(seeds))
         if len(gs) != len(ys):
             raise ValueError(f"found {len(gs)} gradients for {len(ys)} outputs: each output needs one gradient")
-        if any(y is not None and g is None for y, g in zip(ys, gs, strict=True)):
+        pairs = [*zip(ys, gs, strict=True)]
+        if any(y is not None and g is None for y, g in pairs):
             raise TypeError("found None as the gradient of an output: write zeros for one that does not count")
-        pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if _requires_grad(y)]
-        gradients = self._run(pairs, self._records(gs)) if pairs else {}
-        parts = iter(self.answer([_as_node(node, gradients.get(node)) for node in self.inputs], gs))
+        gradients = self._run([pair for pair in pairs if _requires_grad(pair[0])], self._records(gs))
+        results = iter(self.answer([_as_node(node, gradients.get(node)) for node in self.inputs], gs))
 
-        def part(x: Any) -> Any:
-            g = next(parts) if is_point(x) else None  # that of a float is a float, even if fn saw a Tensor
+        def result(x: Any) -> Any:
+            g = next(results) if is_point(x) else None
+            # The gradient of a float is a float, even if fn saw a Tensor.
             return float(g) if isinstance(g, np.generic) and not isinstance(x, np.ndarray) else g
 
-        tree: Any = tuple(tree_map(part, self.args[i]) for i in self.chosen)
+        tree: Any = tuple(tree_map(result, self.args[i]) for i in self.chosen)
         return tree if isinstance(self.argnum, tuple) or len(tree) > 1 else tree[0]
 
     def _run(self, pairs: list[tuple[Any, Any]], create_graph: bool) -> dict[Any, Any]:
         """The gradients of the inputs that have one, from pairs (output, gradient)."""
+        if not pairs:
+            return {}
         roots = [node_of(y) for y, _ in pairs]
         seeds = seeded(roots, [g for _, g in pairs], create_graph)
         try:
-            with self._open():
-                return run_pass(roots, seeds, create_graph, self.inputs)[1]  # which may call user functions again
+            with self._open():  # since the rule of a `Function` may call transforms
+                return run_pass(roots, seeds, create_graph, self.inputs)[1]
         except RuntimeError as error:
             if create_graph and not self.has_nodes:
-                error.add_note("what the function reads requires a gradient; inside no_grad() the answer is plain")
+                error.add_note("the function reads nodes that require a gradient; inside no_grad() the answer is plain")
             raise
 
     def tangents(self, directions: Any) -> Any:
-        """The tangents of fn's output, given those of the arguments.
+        """The tangents of fn's output, given the tangents of the arguments.
 
-        A backward pass is a linear map from the gradients at the output to those at the inputs. It is recorded here for
-        gradients of any value, and a backward pass through that record, the transposed map, takes tangents forward.
+        A backward pass is a linear map from the gradients at the output to those at the inputs. This method records the
+        pass on nodes in place of the gradients at the output. A backward pass through the record is the transposed map,
+        which takes tangents forward.
         """
         ts = [traced(t) for x, t in zip(leaves(self.args), leaves(directions), strict=True) if is_point(x)]
         if any(t is None for t in ts):
             raise TypeError("found None as the tangent of a float, an array or a node: write zeros for a constant")
         create_graph = self._records(ts)
-        free = {y: _leaf_like(getattr(y, "tensor", y)) for y in _roots(self.output)}
+        gradient_at = {y: _leaf_like(getattr(y, "tensor", y)) for y in _roots(self.output)}
+        seeds = [*gradient_at.values()]
         with self._open(), enable_grad():
-            sent = run_pass([*free], [*free.values()], create_graph, self.inputs)[1] if free else {}
-            gs = [sent.get(node) for node in self.inputs]
+            gradients = run_pass([*gradient_at], seeds, create_graph, self.inputs)[1] if seeds else {}
+            gs = [gradients.get(node) for node in self.inputs]
             pairs = [*filter(lambda pair: _requires_grad(pair[0]), zip(gs, ts, strict=True))]
             roots = [node_of(g) for g, _ in pairs]
-            seeds = [root._seed(t, create_graph) for root, (_, t) in zip(roots, pairs, strict=True)]
-            inputs = [*map(node_of, free.values())]
-            tangents = run_pass(roots, seeds, create_graph, inputs)[1] if roots else {}
+            inner_seeds = seeded(roots, [t for _, t in pairs], create_graph)
+            tangents = run_pass(roots, inner_seeds, create_graph, [*map(node_of, seeds)])[1] if roots else {}
 
         def tangent(y: Any) -> Any:
-            return None if y is None else _as_node(node_of(y), tangents.get(node_of(free.get(node_of(y)))))
+            return None if y is None else _as_node(node_of(y), tangents.get(node_of(gradient_at.get(node_of(y)))))
 
         return self.answer(tree_map(tangent, self.output), ts)
 
@@ -208,7 +216,8 @@ def _chosen(args: tuple[Any, ...], argnum: Argnum) -> list[int]:
     with_points = [i for i, arg in enumerate(args) if any(map(is_point, leaves(arg)))]
     if argnum is None:
         if not with_points:
-            names = ("int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args))  # while traced
+            # While `compile` traces, an integer is a symbol.
+            names = ["int" if hasattr(x, "_of_integers") else type(x).__name__ for x in leaves(args)]
             types = ", ".join(names) or "none at all"
             raise TypeError(f"no argument is a float, a float array or a node; found {types}: write 2.0 for 2")
         return with_points
@@ -224,9 +233,9 @@ def _chosen(args: tuple[Any, ...], argnum: Argnum) -> list[int]:
 
 
 def _fresh(x: Any) -> Any:
-    """An input of a call. A node enters as a recorded copy, since fn may also close over the original.
+    """The input of a call in place of x: a recorded copy of a node with a history, since fn may also close over x.
 
-    That of a class of the user's is one too, with the methods and the attributes of x.
+    The input for an object of a user's class has the class and the attributes of x.
     """
     fresh = copied(x) if x.requires_grad else _leaf_like(x)
     if not all(cls.__module__.startswith("micrograd.") for cls in type(x).__mro__[:-1]):
@@ -237,7 +246,7 @@ def _fresh(x: Any) -> Any:
 
 
 def detached(x: Any) -> Any:
-    """A node as a constant, also where numbers are hidden: what the callers do with it loses no derivative."""
+    """A node as a constant, also where numbers are hidden, since the callers use it in no derivative."""
     with hidden(None):
         return x.detach()
 
@@ -254,7 +263,7 @@ def _roots(tree: Any) -> list[Any]:
 
 
 def _from_leaves(tree: Any) -> set[Any]:
-    """Those nodes below the tree that were computed from a leaf: a parameter, or an input of an enclosing call."""
+    """The nodes below the tree that were computed from a leaf: a parameter, or an input of an enclosing call."""
     reached: set[Any] = set()
     for node in topological(_roots(tree)):
         if node._row is LEAF or not reached.isdisjoint(node._operands):
@@ -263,7 +272,7 @@ def _from_leaves(tree: Any) -> set[Any]:
 
 
 def _as_node(node: Any, g: Any) -> Any:
-    """A gradient (or tangent) of the node as a node, which shares no memory; None means zero."""
+    """The gradient or tangent g of the node, or zeros for None, as a node that shares no memory with others."""
     if is_node(g):
         return g
     if node._is_number:
@@ -276,7 +285,9 @@ def _requires_grad(x: Any) -> bool:
 
 
 def _output(y: Any) -> Any:
-    """An output of fn as a node; a plain number or array becomes a constant."""
+    """An output of fn as a node. A plain number or array becomes a constant; None is the gradient by an integer."""
+    if y is None:
+        return None
     if is_node(y):
         return traced(y)
     if isinstance(y, np.ndarray):
@@ -291,7 +302,7 @@ def _output(y: Any) -> Any:
 
 
 class Transformable:
-    """Base class of functions, such as compiled ones, which have their own transforms."""
+    """Base class of functions whose transforms are separate, such as compiled functions."""
 
     __slots__ = ()
 
@@ -343,7 +354,7 @@ def gradient(fn: Callable, argnum: Argnum = None, has_aux: bool = False) -> Call
     """
 
     def gradient_of_fn(*args: Any, **named: Any) -> Any:
-        call = Call(fn, args, named, argnum, has_aux)
+        call = _Call(fn, args, named, argnum, has_aux)
         gradients = call.gradient(call.output)
         return (gradients, call.answer(call.aux)) if has_aux else gradients
 
@@ -370,7 +381,7 @@ def value_and_grad(fn: Callable, argnum: Argnum = None, has_aux: bool = False) -
     """
 
     def value_and_gradient_of_fn(*args: Any, **named: Any) -> tuple[Any, Any]:
-        call = Call(fn, args, named, argnum, has_aux)
+        call = _Call(fn, args, named, argnum, has_aux)
         value = call.answer(call.output)
         return (value, call.answer(call.aux)) if has_aux else value, call.gradient(call.output)
 
@@ -399,7 +410,7 @@ def vjp(fn: Callable, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
     >>> value, back(np.array([1.0, 10.0]))
     (array([1., 4.]), array([ 2., 40.]))
     """
-    call = Call(fn, args, {})
+    call = _Call(fn, args, {})
     return call.answer(call.output), lambda g: call.gradient(call.output, g)
 
 
@@ -425,10 +436,10 @@ def jvp(fn: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[
     """
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"jvp takes a tuple of arguments and one of tangents, found {primals!r:.40}, {tangents!r:.40}")
-    found, needed = len(list(leaves(tangents))), len(list(leaves(primals)))
-    if found != needed:
-        raise ValueError(f"found {found} tangents for {needed} arguments: each argument needs one tangent")
-    call = Call(fn, tuple(primals), {})
+    n, needed = len(list(leaves(tangents))), len(list(leaves(primals)))
+    if n != needed:
+        raise ValueError(f"found {n} tangents for {needed} arguments: each argument needs one tangent")
+    call = _Call(fn, tuple(primals), {})
     return call.answer(call.output), call.tangents(tangents)
 
 
@@ -457,15 +468,15 @@ def jacobian(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """
 
     def jacobian_of_fn(*args: Any, **named: Any) -> Any:
-        call = Call(fn, args, named, argnum)
+        call = _Call(fn, args, named, argnum)
         return tree_map(partial(_gradients, call), call.output)
 
     return jacobian_of_fn
 
 
-def _gradients(call: Call, y: Any) -> Any:
-    """The gradient of an output; of a Tensor, those of its elements, stacked."""
-    if y is None:  # the output is a gradient itself, by an integer
+def _gradients(call: _Call, y: Any) -> Any:
+    """The gradient of an output; of a Tensor, the gradients of its elements, stacked."""
+    if y is None:  # the gradient by an integer, in a Hessian
         return None
     if not isinstance(y, Tensor):
         return call.gradient(y)
@@ -477,7 +488,7 @@ def _gradients(call: Call, y: Any) -> Any:
         if column[0] is None:
             return None
         block = stack(column).reshape((*y.shape, *getattr(column[0], "shape", ())))
-        return block if isinstance(block, Tensor) else block[()]  # a number, if it has shape ()
+        return block if isinstance(block, Tensor) else block[()]  # a number if the shape is ()
 
     return refilled(rows[0], map(stacked, zip(*map(leaves, rows), strict=True)))
 
@@ -527,7 +538,7 @@ def hvp(fn: Callable, argnum: Argnum = None) -> Callable[..., Any]:
     """
 
     def hvp_of_fn(*args: Any, **named: Any) -> Any:
-        call = Call(gradient(fn, argnum), args[:-1], named, argnum)
+        call = _Call(gradient(fn, argnum), args[:-1], named, argnum)
         return call.gradient(call.output, args[-1])
 
     return hvp_of_fn

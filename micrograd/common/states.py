@@ -1,10 +1,19 @@
-"""What is wrong with a state that is to be loaded into a module or an optimizer."""
+"""What is wrong with a state that is to be loaded into a module, an optimizer or a schedule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
+
+
+def misnamed(state: Any, needed: Mapping[str, Any]) -> list[str]:
+    """The problems of a state that is to be a dict with these names."""
+    if not isinstance(state, Mapping):
+        return [f"found {type(state).__name__}, needed a dict"]
+    return [f"{name} is missing" for name in needed if name not in state] + [
+        f"{name} is unexpected" for name in state if name not in needed
+    ]
 
 
 def unfit(x: Any, like: Any) -> str:
@@ -18,7 +27,7 @@ def unfit(x: Any, like: Any) -> str:
     return "" if x.dtype <= like.dtype else f"has dtype {x.dtype}, which does not fit into {like.dtype} without loss"
 
 
-def refuse(problems: Iterable[str]) -> None:
+def refuse(problems: list[str]) -> None:
     """Raise a ValueError that lists the problems, if there are any. Call it before anything is loaded."""
-    if text := "; ".join(problems):
-        raise ValueError(f"this state does not fit, and nothing was loaded: {text}")
+    if problems:
+        raise ValueError(f"this state does not fit, and nothing was loaded: {'; '.join(problems)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Set
+from operator import index
 from typing import Any
 
 from ..tensor.optional import Tensor, np
@@ -11,7 +12,7 @@ from ..tensor.randomness import generator
 
 
 class Batch(tuple):
-    """One part of each array. `whole` is the number of samples in the batch, over all workers."""
+    """A worker's samples of each array. `whole` is the number of samples in the batch, over all workers."""
 
     whole: int
 
@@ -49,40 +50,43 @@ def batches(
     >>> [(batch[0].tolist(), batch.whole) for batch in batches([1, 2, 3, 4, 5], size=2, rng=rng, share=(1, 2))]
     [([5], 2), ([1], 2), ([2], 1)]
     """
-    parts: list[Any] = [_samples(x) for x in arrays]
-    if not parts or (np and not all(x.ndim for x in parts)):
+    columns: list[Any] = [_samples(x) for x in arrays]
+    if not columns or (np and not all(column.ndim for column in columns)):
         raise ValueError("batches() needs at least one array, and each with samples along its first axis")
-    if len({len(x) for x in parts}) > 1:
-        raise ValueError(f"the arrays have {', '.join(str(len(x)) for x in parts)} samples, but need equally many")
+    lengths = [len(column) for column in columns]
+    n = lengths[0]
+    if lengths != [n] * len(columns):
+        raise ValueError(f"the arrays have {', '.join(map(str, lengths))} samples, but need equally many")
     if not isinstance(size, (int, np.integer)) or size < 1:
         raise ValueError(f"size must be a whole number of samples, at least 1; found {size!r:.50}")
-    if not (isinstance(share, tuple) and len(share) == 2 and all(isinstance(x, (int, np.integer)) for x in share)):
-        raise TypeError(f"share= takes (this worker's number, the number of workers), found {share!r:.50}")
-    rank, workers = share
+    try:
+        rank, workers = map(index, share)
+    except (TypeError, ValueError):
+        raise TypeError(f"share= takes (this worker's number, the number of workers), found {share!r:.50}") from None
     if not 0 <= rank < workers:
         raise ValueError(f"there is no share {share}: workers are numbered from 0, and the last of n has number n - 1")
-    n = len(parts[0])
     order = generator(rng).permutation(n) if np else random.sample(range(n), n)
-    return (_batch(parts, order[i : i + size], rank, workers) for i in range(0, len(order), size))
+    return (_batch(columns, order[i : i + size], rank, workers) for i in range(0, n, size))
 
 
 def _samples(x: Any) -> Any:
-    """The samples in order, as something that can be indexed."""
-    if isinstance(x, (Mapping, Set, Iterator)):  # of keys, in no order, or for one epoch
+    """The samples as an array or a Tensor, or without NumPy as a list."""
+    # A mapping would give its keys, a set has no order, and an iterator ends after one epoch.
+    if isinstance(x, (Mapping, Set, Iterator)):
         raise TypeError(f"batches() takes arrays and sequences, found {type(x).__name__}: make a list of its samples")
     if not np:
         return list(x)
     if isinstance(x, (Tensor, np.ndarray)):
         return x
-    if hasattr(x, "to_numpy"):  # a table: to iterate over it would give the names of its columns
+    if hasattr(x, "to_numpy"):  # a table, whose iterator would give the names of its columns
         return np.asarray(x.to_numpy())
     return np.asarray(x if hasattr(x, "__array__") else list(x))
 
 
-def _batch(parts: list[Any], chosen: Any, rank: int, workers: int) -> Batch:
-    """The worker's part of the chosen samples."""
-    first, end = (len(chosen) * i // workers for i in (rank, rank + 1))
-    own = chosen[first:end]
-    batch = Batch(x[own] if np else [x[i] for i in own] for x in parts)
-    batch.whole = len(chosen)
+def _batch(columns: list[Any], indices: Any, rank: int, workers: int) -> Batch:
+    """The worker's share of the samples at these indices."""
+    n = len(indices)
+    own = indices[n * rank // workers : n * (rank + 1) // workers]
+    batch = Batch(column[own] if np else [column[i] for i in own] for column in columns)
+    batch.whole = n
     return batch

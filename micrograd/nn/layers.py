@@ -30,11 +30,11 @@ from ..engine.modes import listener
 from ..functional.layers import Pair, avg_pool2d, conv2d, max_pool2d, pair
 from ..functional.losses import cross_entropy
 from ..functional.tensors import check_indices
-from ..scalars.kinds import traced, verify
+from ..scalars.kinds import plain, traced, verify
 from ..tensor.randomness import generator
 from ..tensor.tensor import Tensor, as_tensor, linear
 from .module import Module
-from .neurons import Activation, Layer, whole
+from .neurons import Activation, Layer, positive_int
 
 Rng = np.random.Generator | None
 LayerFunction = Callable[[Any], Any]
@@ -84,7 +84,7 @@ class Linear(Module):
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, rng: Rng = None):
-        n, m = whole(in_features, "in_features"), whole(out_features, "out_features")
+        n, m = positive_int(in_features, "in_features"), positive_int(out_features, "out_features")
         bound, draw = 1 / math.sqrt(n), generator(rng).uniform
         self.weight: Parameter = Parameter(np.asfortranarray(draw(-bound, bound, (m, n))), dtype=dtype)
         self.bias: Parameter | None = Parameter(draw(-bound, bound, m), dtype=dtype) if bias else None
@@ -224,7 +224,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, rng: Rng = None):
         if not 0 <= p <= 1:
             raise ValueError(f"p is the fraction of the elements to drop, from 0 to 1; found {p}")
-        generator(rng)  # raises if it is none
+        generator(rng)  # raises if rng is no generator
         self.p = p
         self.rng = rng
 
@@ -234,7 +234,9 @@ class Dropout(Module):
             return x
         listener().draw()
         dtype = x.dtype if x.dtype.kind == "f" else float
-        return x * ((generator(self.rng).random(x.shape) >= self.p) / (1 - self.p or 1)).astype(dtype)
+        is_kept = generator(self.rng).random(x.shape) >= self.p
+        scale = 1 - self.p or 1  # for p = 1 any number, since no element is kept
+        return x * (is_kept / scale).astype(dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
@@ -301,10 +303,11 @@ class Sequential(Module):
     def __getitem__(self, i: int) -> LayerFunction:
         return self.layers[i]
 
-    def _held(self) -> dict[Any, Any]:
-        """The layers by index, as in PyTorch: "0.weight"."""
-        others = {name: x for name, x in vars(self).items() if name != "layers"}
-        return {**dict(enumerate(self.layers)), **others}
+    def _members(self) -> dict[Any, Any]:
+        """The layers by index, as in PyTorch, whose name is "0.weight", and then the other attributes."""
+        members = {**dict(enumerate(self.layers)), **vars(self)}
+        del members["layers"]
+        return members
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -348,7 +351,9 @@ class Conv2d(Module):
         dtype: Any = None,
         rng: Rng = None,
     ):
-        c, m, groups = whole(in_channels, "in_channels"), whole(out_channels, "out_channels"), whole(groups, "groups")
+        c = positive_int(in_channels, "in_channels")
+        m = positive_int(out_channels, "out_channels")
+        groups = positive_int(groups, "groups")
         if c % groups or m % groups:
             raise ValueError(f"{groups} groups must divide {c} channels and {m} filters evenly")
         self.kernel_size: Pair = pair(kernel_size, "kernel_size")
@@ -451,16 +456,16 @@ class LayerNorm1d(Module):
     """
 
     def __init__(self, dim: int, eps: float = 1e-5, dtype: Any = None):
-        self.eps: float = _root_guard(eps)
-        self.weight: Parameter = Parameter(np.ones(whole(dim, "dim")), dtype=dtype)
+        self.eps: float = _checked_eps(eps)
+        self.weight: Parameter = Parameter(np.ones(positive_int(dim, "dim")), dtype=dtype)
         self.bias: Parameter = Parameter(np.zeros(dim), dtype=dtype)
 
     def forward(self, x: Any) -> Tensor:
         x = as_tensor(x)
         _check_features(x, self.weight.size, self)
-        off = x - x.mean(-1, keepdims=True)
-        variance = (off * off).mean(-1, keepdims=True)
-        return off / (variance + self.eps).sqrt() * self.weight + self.bias
+        centred = x - x.mean(-1, keepdims=True)
+        variance = (centred * centred).mean(-1, keepdims=True)
+        return centred / (variance + self.eps).sqrt() * self.weight + self.bias
 
     def extra_repr(self) -> str:
         return f"{self.weight.size}, eps={self.eps}"
@@ -492,16 +497,18 @@ class RMSNorm(Module):
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, dtype: Any = None
     ):
         sizes = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-        self.normalized_shape: tuple[int, ...] = tuple(whole(n, "normalized_shape") for n in sizes)
-        self.eps: float | None = None if eps is None else _root_guard(eps)
-        weight = Parameter(np.ones(self.normalized_shape), dtype=dtype) if elementwise_affine else None
-        self.weight: Parameter | None = weight
+        self.normalized_shape: tuple[int, ...] = tuple(positive_int(n, "normalized_shape") for n in sizes)
+        self.eps: float | None = None if eps is None else _checked_eps(eps)
+        self.weight: Parameter | None = None
+        if elementwise_affine:
+            self.weight = Parameter(np.ones(self.normalized_shape), dtype=dtype)
 
     def forward(self, x: Any) -> Tensor:
-        x, n = as_tensor(x), len(self.normalized_shape)
+        x = as_tensor(x)
+        n = len(self.normalized_shape)
         if x.shape[-n:] != self.normalized_shape:
             raise ValueError(f"{self} needs inputs whose shape ends with {self.normalized_shape}, found {x.shape}")
-        if x.dtype.kind != "f":  # squares of integers overflow
+        if x.dtype.kind != "f":  # else squares of integers could overflow
             x = x.astype(float)
         eps = np.finfo(x.dtype).eps if self.eps is None else self.eps
         out = x / ((x * x).mean(tuple(range(-n, 0)), keepdims=True) + float(eps)).sqrt()
@@ -536,8 +543,8 @@ class BatchNorm1d(Module):
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, dtype: Any = None):
-        n = whole(num_features, "num_features")
-        self.eps: float = _root_guard(eps)
+        n = positive_int(num_features, "num_features")
+        self.eps: float = _checked_eps(eps)
         self.momentum = momentum
         self.weight: Parameter = Parameter(np.ones(n), dtype=dtype)
         self.bias: Parameter = Parameter(np.zeros(n), dtype=dtype)
@@ -547,8 +554,8 @@ class BatchNorm1d(Module):
 
     def forward(self, x: Any) -> Tensor:
         x = as_tensor(x)
-        if x.ndim not in (2, 3) or x.shape[1] != self.weight.size:
-            n = self.weight.size
+        n = self.weight.size
+        if x.ndim not in (2, 3) or x.shape[1] != n:
             raise ValueError(f"{self} needs inputs of shape (n, {n}) or (n, {n}, length), found {x.shape}")
         mean, variance = self._batch(x) if self.training else (self.running_mean, self.running_var)
         mean, variance, weight, bias = (
@@ -558,14 +565,15 @@ class BatchNorm1d(Module):
 
     def _batch(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of each feature in the batch; updates the running statistics."""
-        n, axes = x.size // self.weight.size, (0, 2)[: x.ndim - 1]
+        n = x.size // self.weight.size
+        axes = (0, 2)[: x.ndim - 1]
         listener().change("the running statistics of BatchNorm1d, as training does (call eval() on the model first)")
         if n < 2:
             raise ValueError(f"each feature has {n} values in shape {x.shape}, and training needs at least two")
         mean, variance = x.mean(axes), x.var(axes)
         unbiased = variance.detach().numpy() * (n / (n - 1))
-        for running, now in ((self.running_mean, mean.detach().numpy()), (self.running_var, unbiased)):
-            running.data = (1 - self.momentum) * running.numpy() + self.momentum * now
+        for running, of_batch in ((self.running_mean, mean.detach().numpy()), (self.running_var, unbiased)):
+            running.data = (1 - self.momentum) * running.numpy() + self.momentum * of_batch
         self.num_batches_tracked.data += 1
         return mean, variance
 
@@ -580,7 +588,7 @@ class BatchNorm1d(Module):
 class Embedding(Module):
     """Lookup table of vectors. Maps integer indices of shape (...) to (..., embedding_dim).
 
-    Use it as the first layer for letters, words and other things that are numbered but not measured.
+    Use it as the first layer for letters, words and other categories, which are numbered but not measured.
 
     Args:
         num_embeddings: number of vectors.
@@ -599,16 +607,19 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, dtype: Any = None, rng: Rng = None):
-        shape = whole(num_embeddings, "num_embeddings"), whole(embedding_dim, "embedding_dim")
+        shape = positive_int(num_embeddings, "num_embeddings"), positive_int(embedding_dim, "embedding_dim")
         self.weight: Parameter = Parameter(generator(rng).standard_normal(shape), dtype=dtype)
 
     def forward(self, indices: Any) -> Tensor:
-        places = traced(indices)._node._data if isinstance(indices, Tensor) else np.asarray(indices)
-        if places.dtype.kind not in "iu":
-            raise TypeError(f"an embedding is looked up by integers, found dtype {places.dtype}")
-        n = len(self.weight)  # read now: a check that reads the weight in each call would fetch it from a program
-        verify(places, lambda array: check_indices(array, n, "indices", "embeddings"))
-        return self.weight[indices if isinstance(indices, Tensor) else places]
+        if not isinstance(indices, Tensor):
+            indices = np.asarray(indices)
+        array = plain(traced(indices))
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"an embedding is looked up by integers, found dtype {array.dtype}")
+        # The size is read here and not in the check, which would fetch the weight from a compiled step in each call.
+        n = len(self.weight)
+        verify(array, lambda x: check_indices(x, n, "indices", "embeddings"))
+        return self.weight[indices]
 
     def extra_repr(self) -> str:
         return "{}, {}".format(*self.weight.shape)
@@ -618,13 +629,14 @@ class Embedding(Module):
 # Input checks
 
 
-def _root_guard(eps: float) -> float:
-    """An `eps` that is added to what a root is taken of."""
+def _checked_eps(eps: float) -> float:
+    """The number `eps`, which is added under a square root; raises if it is negative."""
     if not eps >= 0:
         raise ValueError(f"eps must not be below 0, found {eps}: the root of a negative number is nan")
     return eps
 
 
 def _check_features(x: Tensor, n: int, layer: Module) -> None:
+    """Raise if the last axis of x has another size than n."""
     if not x.ndim or x.shape[-1] != n:
         raise ValueError(f"{layer} needs inputs with {n} features on their last axis, found shape {x.shape}")

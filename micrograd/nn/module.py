@@ -9,7 +9,7 @@ from reprlib import recursive_repr
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Self
 
-from ..common.states import refuse, unfit
+from ..common.states import misnamed, refuse, unfit
 from ..common.trees import leaves
 from ..common.undo import all_or_nothing
 from ..common.words import OF_MODULES, KeywordsChecked, unknown
@@ -63,18 +63,18 @@ class Module(KeywordsChecked):
             listener().change(f"the training of {type(self).__name__}")
         self._training = mode
 
-    def __init_subclass__(cls, tags: bool = False, parts_tag: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(cls, tags: bool = False, inner_calls_tag: bool = False, **kwargs: Any) -> None:
         """Wrap a `__call__` that the class defines, so that its outputs are tagged.
 
         Args:
             tags: True if the class tags its outputs itself.
-            parts_tag: True if all its outputs come from inner modules, which tag them.
+            inner_calls_tag: True if all outputs come from calls of inner modules, which tag them.
         """
         super().__init_subclass__(**kwargs)
         if "__call__" in vars(cls) and not tags:
-            cls.__call__ = _tagging(vars(cls)["__call__"], parts_tag)
+            cls.__call__ = _tagging(vars(cls)["__call__"], inner_calls_tag)
 
-    if not TYPE_CHECKING:  # for which every attribute would exist
+    if not TYPE_CHECKING:  # else a type checker would take every attribute for a known one
 
         def __getattr__(self, name: str) -> Any:
             raise unknown(f"{type(self).__name__!r} object", name, OF_MODULES, self)
@@ -93,14 +93,14 @@ class Module(KeywordsChecked):
             Values and Tensors that require a gradient, each once, in the order in which they were set.
         """
         parameters: dict[Any, None] = {}
-        _add_parameters(self._held().values(), parameters, {id(self)})
-        if modes_on:  # look again, by the public names, which `compile` watches while it traces
-            return [x for x in parameters if x.is_leaf and x.requires_grad]
+        _add_parameters(self._members().values(), parameters, {id(self)})
+        if modes_on:  # check again through the public attributes, which `compile` watches while it traces
+            return [p for p in parameters if p.is_leaf and p.requires_grad]
         return [*parameters]
 
     def modules(self) -> list[Module]:
         """List this module and all its submodules, each once, outermost first."""
-        return list({id(x): x for _, x in _held_in(self) if isinstance(x, Module)}.values())
+        return list({id(x): x for _, x in _named_members(self) if isinstance(x, Module)}.values())
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode, here and in all submodules.
@@ -125,7 +125,7 @@ class Module(KeywordsChecked):
         Returns:
             Pairs (name, parameter), such as ("layers.0.neurons.3.w.1", w), in the order of `parameters()`.
         """
-        names = {leaf: name for name, leaf in reversed([*named_leaves(self)])}  # of a shared one, the first
+        names = {leaf: name for name, leaf in reversed([*named_leaves(self)])}  # of a shared leaf, the first name
         return [(names[p], p) for p in dict.fromkeys(type(self).parameters(self))]
 
     def zero_grad(self) -> None:
@@ -149,7 +149,7 @@ class Module(KeywordsChecked):
         return {name: _numbers_of(entry) for name, entry in _by_name(self).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Load a `state_dict`, or nothing if an error or a Ctrl-C comes in between.
+        """Load a `state_dict`, or nothing if an error or a Ctrl-C interrupts the loading.
 
         Args:
             state: dict of arrays by name, with the names and shapes of `state_dict()`.
@@ -160,17 +160,16 @@ class Module(KeywordsChecked):
         """
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a dict of arrays by name, found {type(state).__name__}")
-        wanted = _by_name(self)
-        arrays = {name: _loaded(state[name], entry) for name, entry in wanted.items() if name in state}
-        missing = [f"{name} is missing" for name in wanted if name not in state]
-        unexpected = [f"{name} is unexpected" for name in state if name not in wanted]
-        refuse(missing + unexpected + [f"{name} {x}" for name, x in arrays.items() if isinstance(x, str)])
-        with all_or_nothing([partial(_assign, entry, _numbers_of(entry)) for entry in wanted.values()]):
-            for name, array in arrays.items():
-                _assign(wanted[name], array)
+        entries = _by_name(self)
+        arrays = {name: _array_for(entry, state[name]) for name, entry in entries.items() if name in state}
+        misfits = [f"{name} {problem}" for name, problem in arrays.items() if isinstance(problem, str)]
+        refuse(misnamed(state, entries) + misfits)
+        with all_or_nothing([partial(_assign, entry, _numbers_of(entry)) for entry in entries.values()]):
+            for name, entry in entries.items():
+                _assign(entry, arrays[name])
 
-    def _held(self) -> dict[Any, Any]:
-        """The attributes, by the names they have in the state dict."""
+    def _members(self) -> dict[Any, Any]:
+        """The attributes, by their names in the state dict."""
         return vars(self)
 
     def extra_repr(self) -> str:
@@ -179,13 +178,13 @@ class Module(KeywordsChecked):
 
     @recursive_repr("(...)")
     def __repr__(self) -> str:
-        children = [(name, x) for name, x in _held_in(self._held(), deep=False) if isinstance(x, Module)]
+        children = [(name, x) for name, x in _named_members(self._members(), deep=False) if isinstance(x, Module)]
         below = "".join(f"\n({name}): {child!r}" for name, child in children)
         return f"{type(self).__name__}({type(self).extra_repr(self)}{indent(below, '  ')}{chr(10) if below else ''})"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Finding what a module holds
+# Finding the members of a module
 
 
 def _add_parameters(items: Iterable[Any], parameters: dict[Any, None], seen: set[int]) -> None:
@@ -193,8 +192,8 @@ def _add_parameters(items: Iterable[Any], parameters: dict[Any, None], seen: set
 
     While a mode is on, every node is added.
 
-    Training loops ask for parameters in each step. So no names are made here, as `_held_in` does, and what a Neuron
-    holds is asked for first.
+    Training loops call `parameters()` in each step. So this function makes no names, unlike `_named_members`, and first
+    tests for the types of a Neuron's members.
     """
     for x in items:
         cls = type(x)
@@ -210,31 +209,34 @@ def _add_parameters(items: Iterable[Any], parameters: dict[Any, None], seen: set
         elif isinstance(x, (Module, tuple, dict, list)):
             if id(x) not in seen:  # a module may refer to its parent
                 seen.add(id(x))
-                inner = _listed(x) if isinstance(x, Module) else x.values() if isinstance(x, dict) else x
-                _add_parameters(inner, parameters, seen)
+                _add_parameters(_items(x), parameters, seen)
         elif is_node(x) and (node_of(x)._row is LEAF or modes_on):
             parameters[x] = None
 
 
-def _listed(module: Module) -> Iterable[Any]:
-    """What a module holds, or lists by its own `parameters()`."""
-    own = type(module).parameters
-    return module._held().values() if own is Module.parameters else own(module)
+def _items(x: Any) -> Iterable[Any]:
+    """The members of a module, or the parameters that it lists itself; the items of a tuple, dict or list."""
+    if isinstance(x, Module):
+        parameters = type(x).parameters
+        return x._members().values() if parameters is Module.parameters else parameters(x)
+    return x.values() if isinstance(x, dict) else x
 
 
-def _held_in(x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True) -> Iterator[tuple[str, Any]]:
-    """Pairs (name, object) of the modules, leaves and lists of Values in x; a module comes before what it holds.
+def _named_members(x: Any, path: str = "", outer: tuple[Any, ...] = (), deep: bool = True) -> Iterator[tuple[str, Any]]:
+    """Pairs (name, object) of the modules, leaves and lists of Values in x; a module comes before its members.
 
     `outer` has the objects around x, since a module may refer to its parent. Without `deep`, modules are not entered.
     """
     if (is_node(x) and x.is_leaf) or _is_list_of_values(x):
         yield path.removesuffix("."), x
-    elif isinstance(x, (Module, list, tuple, dict)) and not any(x is other for other in outer):
-        if is_module := isinstance(x, Module):
+    elif isinstance(x, (Module, list, tuple, dict)) and not any(x is around for around in outer):
+        if isinstance(x, Module):
             yield path.removesuffix("."), x
-        held = x._held() if is_module else x if isinstance(x, dict) else dict(enumerate(x))
-        for key, item in held.items() if deep or not is_module else ():
-            yield from _held_in(item, f"{path}{key}.", (*outer, x), deep)
+            members = x._members() if deep else {}
+        else:
+            members = x if isinstance(x, dict) else dict(enumerate(x))
+        for key, member in members.items():
+            yield from _named_members(member, f"{path}{key}.", (*outer, x), deep)
 
 
 def _is_list_of_values(x: Any) -> bool:
@@ -242,23 +244,25 @@ def _is_list_of_values(x: Any) -> bool:
 
 
 def _state(module: Module) -> list[tuple[str, Any]]:
-    """Pairs (name, leaf or list of Values): what the state dict of a module holds, as one entry each.
+    """The entries in the state dict of a module, as pairs (name, leaf or list of Values).
 
-    What an overridden `parameters()` lists, and no attribute has, is an entry too, of the innermost such module.
+    The parameters that an overridden `parameters()` lists, and no attribute has, form an entry of the innermost module
+    that lists them.
     """
-    members = [*_held_in(module)]
+    members = [*_named_members(module)]
     state = [(name, x) for name, x in members if not isinstance(x, Module)]
     known = {leaf for _, x in state for leaf in leaves(x)}
     for name, x in reversed(members):
         if isinstance(x, Module) and type(x).parameters is not Module.parameters:
-            others = [p for p in dict.fromkeys(type(x).parameters(x)) if p not in known]
-            known.update(others)
-            state += [(f"{name}.parameters".removeprefix("."), others)] if others else []
+            unnamed = [p for p in dict.fromkeys(type(x).parameters(x)) if p not in known]
+            known.update(unnamed)
+            if unnamed:
+                state.append((f"{name}.parameters".removeprefix("."), unnamed))
     return state
 
 
 def named_leaves(module: Module) -> Iterator[tuple[str, Any]]:
-    """Pairs (name, leaf) of all that the state dict holds. A leaf that is in several places has several names."""
+    """Pairs (name, leaf) of all leaves in the state dict. A leaf that is in several places has several names."""
     for name, entry in _state(module):
         if isinstance(entry, (list, tuple)):
             yield from ((f"{name}.{i}", leaf) for i, leaf in enumerate(entry))
@@ -267,7 +271,7 @@ def named_leaves(module: Module) -> Iterator[tuple[str, Any]]:
 
 
 def _by_name(module: Module) -> dict[str, Any]:
-    """The state by name; raises if two entries have the same name, since one would be lost."""
+    """The entries of the state dict by name; raises if two have the same name, since one of them would be lost."""
     named: dict[str, Any] = {}
     for name, entry in _state(module):
         if name in named:
@@ -286,8 +290,8 @@ def _numbers_of(entry: Any) -> Any:
     return np.array([leaf.data for leaf in entry] if isinstance(entry, (list, tuple)) else entry.data)
 
 
-def _loaded(x: Any, entry: Any) -> Any:
-    """The array to load into `entry`, or, if it does not fit, a message that says why."""
+def _array_for(entry: Any, x: Any) -> Any:
+    """The numbers x as the array to load into `entry` or, if they do not fit, a message that says why."""
     import numpy as np
 
     now = _numbers_of(entry)
@@ -298,7 +302,8 @@ def _loaded(x: Any, entry: Any) -> Any:
     if array.dtype.kind not in "fiu":
         return f"has dtype {array.dtype}, not real numbers"
     fitted = array.astype(now.dtype)
-    return unfit(array if hasattr(x, "dtype") else fitted, now) or fitted  # plain numbers have any dtype
+    # Plain numbers fit into any dtype; an array must not lose digits.
+    return unfit(array if hasattr(x, "dtype") else fitted, now) or fitted
 
 
 def _assign(entry: Any, array: Any) -> None:
@@ -314,8 +319,8 @@ def _assign(entry: Any, array: Any) -> None:
 # Tagging outputs: a drawing groups nodes by the modules that made them
 
 
-def _tagging(call: Callable, parts_tag: bool = False) -> Callable:
-    """Wrap `call` so that its outputs are tagged; while it runs, the module is on the stack of modules being called."""
+def _tagging(call: Callable, inner_calls_tag: bool = False) -> Callable:
+    """Wrap `call`, so that the module is on the stack of modules being called meanwhile, and the outputs are tagged."""
 
     @wraps(call)
     def __call__(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -326,10 +331,11 @@ def _tagging(call: Callable, parts_tag: bool = False) -> Callable:
             out = call(self, *args, **kwargs)
         finally:
             _calling.set(outer)
-        if not parts_tag:
+        if not inner_calls_tag:
             inputs = _flat((args, kwargs) if kwargs else args[0] if len(args) == 1 else args)
             mark = (*modules, inputs)
-            for node in {*_flat(out)}.difference(inputs):  # an input that is passed through would refer to itself
+            # An input that is also an output is left out, since its mark would refer to itself.
+            for node in {*_flat(out)}.difference(inputs):
                 tag(node, mark)
         return out
 
@@ -337,7 +343,7 @@ def _tagging(call: Callable, parts_tag: bool = False) -> Callable:
 
 
 def calling(module: Module) -> tuple[Module, ...]:
-    """The stack of modules being called, with this one on top; not twice, for a `super().__call__()`."""
+    """The stack of modules being called, with this module on top: once, also inside a `super().__call__()`."""
     outer = _calling.get()
     return outer if outer and outer[-1] is module else (*outer, module)
 
@@ -346,8 +352,8 @@ def tag(out: Any, mark: tuple[Any, ...]) -> None:
     """Set `out._made_by` to the mark of a call: the modules being called, outermost first, and the inputs of the last.
 
     All outputs of a call share one mark, so that calls on the same inputs can be told apart. Only non-leaf nodes are
-    tagged, and the first tag, that of the innermost module, is kept. What `lazy` has deferred is tagged itself, and
-    hands the tag on to its node.
+    tagged, and a node keeps its first tag, which is that of the innermost module. A result that `lazy` has deferred is
+    tagged itself, and passes the tag on to its node.
     """
     if ((modes_on and _waits(out)) or out._row) and not getattr(out, "_made_by", ()):
         out._made_by = mark
@@ -359,7 +365,7 @@ def _waits(x: Any) -> bool:
 
 
 def _flat(tree: Any) -> tuple[Any, ...]:
-    """The nodes in nested lists, tuples and dicts; a deferred Tensor is returned itself."""
+    """The nodes in nested lists, tuples and dicts; in place of a node that `lazy` has deferred, the deferred object."""
     nodes = [x if modes_on and _waits(x) else node_of(x) for x in leaves(tree)]
     return tuple([x for x in nodes if isinstance(x, Node) or _waits(x)])
 

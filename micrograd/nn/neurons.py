@@ -18,7 +18,7 @@ from ..scalars.sums import weighted_sum
 from .module import Module, calling, tag
 
 Activation = str | Callable[[Any], Any]  # the name of a method of Value, or a function of one Value
-PLAIN: set[type] = {Value, float, int}
+SCALARS: set[type] = {Value, float, int}  # not their subclasses, whose operators may differ
 
 # Activations: the name of the method of Value, and the word for it in a neuron's repr.
 ACTIVATIONS = {
@@ -71,7 +71,7 @@ class Neuron(Module, tags=True):
             known = ", ".join(ACTIVATIONS)
             raise ValueError(f"there is no activation {activation!r:.50}: use {known}, or a function")
         draw = (rng or random).uniform
-        self.w: list[Value] = [Value(draw(-1, 1)) for _ in range(whole(nin, "nin"))]
+        self.w: list[Value] = [Value(draw(-1, 1)) for _ in range(positive_int(nin, "nin"))]
         self.b: Value = Value(0)
         self.nonlin = nonlin
         self.activation = activation
@@ -96,14 +96,14 @@ class Neuron(Module, tags=True):
         return act
 
     def _number(self, x: tuple[Any, ...]) -> Value | None:
-        """The weighted sum as a constant, inside `no_grad`: its terms are plain numbers, of which nobody sees a node.
+        """The weighted sum as a constant, computed with plain numbers, since inside `no_grad` nobody sees its terms.
 
-        None where ops are recorded, where something else runs instead of them, and for nodes of other classes.
+        None if ops are recorded, if an interceptor runs instead of them, or if the operands are of other classes.
         """
-        if is_grad_enabled() or interceptor() or not {*map(type, self.w), type(self.b), *map(type, x)} <= PLAIN:
+        if is_grad_enabled() or interceptor() or not {*map(type, self.w), type(self.b), *map(type, x)} <= SCALARS:
             return None
         weights = [w._data for w in self.w]
-        inputs = [v._data if type(v) is Value else v for v in x]
+        inputs = [item._data if type(item) is Value else item for item in x]
         return Value(sum(map(mul, weights, inputs), self.b._data), requires_grad=False)
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ class Neuron(Module, tags=True):
         return f"{word if self.nonlin else 'Linear'}Neuron({len(self.w)})"
 
 
-class Layer(Module, parts_tag=True):
+class Layer(Module, inner_calls_tag=True):
     """`nout` neurons on the same `nin` inputs.
 
     Use it to build a network of neurons that differs from an `MLP`. Call it with a list of `nin` Values or numbers. It
@@ -133,18 +133,18 @@ class Layer(Module, parts_tag=True):
     """
 
     def __init__(self, nin: int, nout: int, **kwargs: Any):
-        self.neurons: list[Neuron] = [Neuron(nin, **kwargs) for _ in range(whole(nout, "nout"))]
+        self.neurons: list[Neuron] = [Neuron(nin, **kwargs) for _ in range(positive_int(nout, "nout"))]
 
     def __call__(self, x: Iterable[Any]) -> Any:
         x = _inputs(x, self)
-        out = [n(x) for n in self.neurons]
-        return out[0] if len(out) == 1 else out
+        outputs = [neuron(x) for neuron in self.neurons]
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def __repr__(self) -> str:
         return f"Layer of [{', '.join(map(str, self.neurons))}]"
 
 
-class MLP(Module, parts_tag=True):
+class MLP(Module, inner_calls_tag=True):
     """Multi-layer perceptron, layers in sequence, the last one without an activation.
 
     Use it for a network that is small enough to draw. Call it with **one sample**, a list of `nin` Values or numbers,
@@ -174,7 +174,7 @@ class MLP(Module, parts_tag=True):
     ):
         if not isinstance(nouts, Iterable) or isinstance(nouts, str):
             raise TypeError(f"nouts must be a list with the size of each layer, such as [16, 1]; found {nouts!r:.50}")
-        sizes = [nin, *[whole(n, f"nouts[{i}]") for i, n in enumerate(nouts)]]
+        sizes = [nin, *[positive_int(n, f"nouts[{i}]") for i, n in enumerate(nouts)]]
         if len(sizes) == 1:
             raise ValueError("nouts is empty: a network needs at least one layer, such as [1]")
         last = len(sizes) - 2
@@ -183,10 +183,10 @@ class MLP(Module, parts_tag=True):
         ]
 
     def __call__(self, x: Iterable[Any]) -> Any:
-        out: Any = _inputs(x, self)
+        outputs: Any = _inputs(x, self)
         for layer in self.layers:
-            out = layer(out)
-        return out
+            outputs = layer(outputs)
+        return outputs
 
     def __repr__(self) -> str:
         return f"MLP of [{', '.join(map(str, self.layers))}]"
@@ -212,7 +212,7 @@ def _inputs(x: Any, network: Module) -> tuple[Any, ...]:
 def _no_sample(x: tuple[Any, ...], network: Module) -> TypeError:
     """The error for inputs that are not all Values or numbers, such as a whole batch."""
     i, item = next((i, item) for i, item in enumerate(x) if not isinstance(item, (Node, Real)))
-    needed = next((len(part.w) for part in Module.modules(network) if isinstance(part, Neuron)), 0)
+    needed = next((len(module.w) for module in Module.modules(network) if isinstance(module, Neuron)), 0)
     lengths = getattr(item, "shape", (len(item),) if isinstance(item, (list, tuple)) else ())
     text = f"{type(network).__name__} takes one sample of {needed} numbers"
     if lengths:
@@ -220,7 +220,7 @@ def _no_sample(x: tuple[Any, ...], network: Module) -> TypeError:
     return TypeError(text if hasattr(item, "shape") else f"input {i} is a {type(item).__name__}: {text}")
 
 
-def whole(n: Any, name: str) -> int:
+def positive_int(n: Any, name: str) -> int:
     """A whole number, at least 1; raises otherwise."""
     try:
         size = index(n)

@@ -1,7 +1,7 @@
 """`save` and `load`: networks, optimizers and schedules in a safetensors file, a format that other tools read too.
 
 A file consists of a header with names, shapes and dtypes, followed by the raw numbers. Unlike a pickle, it contains
-nothing that is executed. Its metadata holds, as JSON, what the states of optimizers and schedules hold besides arrays.
+nothing that is executed. Its metadata has the states of optimizers and schedules as JSON, in which an array is a name.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .module import Module, named_leaves
 FilePath = str | os.PathLike[str]
 EXPORTS = {".onnx": "to_onnx", ".js": "to_js", ".mjs": "to_js"}  # the methods of a compiled function
 STATES = "micrograd.states"  # the key in the metadata
-OTHERS = {".pt", ".pth", ".ckpt", ".bin", ".npz", ".npy", ".pkl", ".pickle", ".h5", ".hdf5"}  # read as something else
-FOREIGN = {  # how files begin that hold weights in another format
+FOREIGN_SUFFIXES = {".pt", ".pth", ".ckpt", ".bin", ".npz", ".npy", ".pkl", ".pickle", ".h5", ".hdf5"}
+FOREIGN_BYTES = {  # the first bytes of files with weights in another format
     b"PK\3\4": "a file of torch.save, or NumPy's .npz",
     b"\x80": "a pickle, as an older torch.save wrote it",
     b"\x93NUMPY": "NumPy's .npy",
     b"\x89HDF": "HDF5",
     b"{": "JSON",
 }
-NAMES = ": names of the parameters"  # of an optimizer, after its own name
+NAMES = ": names of the parameters"  # in the metadata, after the name of an optimizer
 _saving = Lock()  # two threads may save to one path
 
 
@@ -51,10 +51,10 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
     Raises:
         IsADirectoryError: `path` is a directory.
         ModuleNotFoundError: an .onnx file needs the package onnx, which is missing.
-        RuntimeError: the compiled function was not called yet, or does something that the format has no form of.
-        TypeError: `source` is of another type, or has something in its state that the format lacks.
-        ValueError: a name is not a string, is reserved by the format, or begins like that of another object. The file's
-            name does not fit what is saved.
+        RuntimeError: the compiled function was not called yet, or uses an operation that the format lacks.
+        TypeError: `source` is of another type, or its state has an object of a type that the format lacks.
+        ValueError: a name is not a string, is reserved by the format, or begins with the name of another object and a
+            dot. The file's name does not fit the source.
 
     A dict gives its names to the arrays, so `{"model": model}` stores `model.weight`. The write is atomic, so that a
     crash leaves either the old file or the new one. Only one process at a time may save to a path.
@@ -62,8 +62,8 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
     A compiled function is saved as the last call traced it, with the parameters as they are now. For .onnx, call it
     under `no_grad` with the model in `eval` mode, and with two batch sizes above 1 if the batch is to be a free axis.
     Either file may also hold a training step (`update=`). A .js file goes on training, and an .onnx file takes the
-    state, which `step.state()` returns, and gives the next one. The guides `docs/elsewhere.md` and
-    `docs/fast.md` show how such files are run.
+    state, which `step.state()` returns, and returns the next state. The guides `docs/elsewhere.md` and `docs/fast.md`
+    show how such files are run.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -82,9 +82,14 @@ def save(source: Any, path: FilePath, dtype: Any = None) -> None:
         )
     if dtype is not None and target.suffix != ".onnx":
         raise TypeError(f"found dtype={dtype!r}: that is for .onnx files; other numbers keep their dtype")
-    if target.suffix.lower() in OTHERS:
+    if target.suffix.lower() in FOREIGN_SUFFIXES:
         raise ValueError(f"{target.name} is a name of another format, and this is safetensors: end it in .safetensors")
-    content = _safetensors(source) if export is None else export(source, *[dtype] * (target.suffix == ".onnx"))
+    if export is None:
+        content = _safetensors(source)
+    elif target.suffix == ".onnx":
+        content = export(source, dtype)
+    else:
+        content = export(source)
     if target.exists() and not target.is_file():
         target.write_bytes(content)
     else:
@@ -98,8 +103,8 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
 
     Args:
         path: the file to read.
-        into: an object, or a dict of objects by name, as they were saved. The file may hold more than these. If one of
-            them does not fit, none is changed.
+        into: an object, or a dict of objects by name, as they were saved. The file may hold more objects. If the state
+            of one object does not fit, none is changed.
 
     Returns:
         Dict of NumPy arrays by name.
@@ -123,36 +128,41 @@ def load(path: FilePath, into: Any = None) -> dict[str, Any]:
     ...     state = load(folder + "/run.safetensors", into=run)
     >>> list(state), state["step"].item()
     (['model.bias', 'model.weight', 'step'], 20)
-    >>> rng = np.random.default_rng([1337, 20])  # a seed, and the step: what the batch is drawn with
+    >>> rng = np.random.default_rng([1337, 20])  # a seed and the step, from which a batch is drawn
     """
     from safetensors import SafetensorError, safe_open
 
     objects = {} if into is None else {"": into} if not isinstance(into, Mapping) else into
-    for x in objects.values():
-        if not _has_state(x):
-            raise TypeError(f"load() fills modules, optimizers and schedules, found {type(x).__name__}")
+    for target in objects.values():
+        if not _has_state(target):
+            raise TypeError(f"load() fills modules, optimizers and schedules, found {type(target).__name__}")
     with open(path, "rb") as file:  # raises Python's own error if the file is missing or unreadable
-        start = file.read(9)
+        first_bytes = file.read(9)
     try:
         with safe_open(path, framework="np") as file:
             packed = json.loads((file.metadata() or {}).get(STATES, "{}"))
             arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
-        if odd := [x.dtype for x in arrays.values() if x.dtype.kind not in "fiub"]:  # a package that onnx needs adds it
-            raise TypeError(f"NumPy has no {odd[0]}")
+        # A package that onnx needs adds dtypes to NumPy.
+        if added := [array.dtype for array in arrays.values() if array.dtype.kind not in "fiub"]:
+            raise TypeError(f"NumPy has no {added[0]}")
     except (SafetensorError, TypeError, AttributeError, ValueError) as error:
-        kind = next((kind for mark, kind in FOREIGN.items() if start.startswith(mark)), "")
-        hint = kind and f"; it looks like {kind}: read it with what wrote it, and pass the arrays to load_state_dict()"
-        raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}{hint}") from error
-    undo: list[Any] = []  # those that did fit get their own states back
+        hints = [
+            f"; it looks like {file_format}: read it with the program that wrote it, and pass the arrays to "
+            "load_state_dict()"
+            for mark, file_format in FOREIGN_BYTES.items()
+            if first_bytes.startswith(mark)
+        ]
+        raise ValueError(f"{os.fspath(path)} cannot be read as safetensors: {error}{''.join(hints)}") from error
+    undo: list[Any] = []  # gives the objects that were loaded before an error their own states back
     try:
         with all_or_nothing(undo):
-            for name, x in objects.items():
-                before = type(x).state_dict(x)
-                state = _state_of(x, name, arrays, packed)
-                if then := packed.get(f"{name}{NAMES}"):
-                    state = _in_order(state, then, x, objects, arrays)
-                type(x).load_state_dict(x, state)
-                undo.append(partial(type(x).load_state_dict, x, before))
+            for name, target in objects.items():
+                before = type(target).state_dict(target)
+                state = _state_of(target, name, arrays, packed)
+                if saved_names := packed.get(f"{name}{NAMES}"):
+                    state = _in_order(state, saved_names, target, objects, arrays)
+                type(target).load_state_dict(target, state)
+                undo.append(partial(type(target).load_state_dict, target, before))
     except BaseException as error:
         error.add_note(f"while loading {os.fspath(path)}")
         raise
@@ -168,99 +178,109 @@ def _has_state(x: Any) -> bool:
 
 
 def _prefix(name: str) -> str:
-    """What the names of an object's arrays begin with; an object alone is called ""."""
+    """The prefix of the names of an object's arrays. An object that is saved alone has the name ""."""
     return f"{name}." if name else ""
 
 
 def _safetensors(source: Any) -> bytes:
-    """The content of a safetensors file: all arrays by name; in its metadata, the states that hold more than arrays."""
+    """The content of a safetensors file: all arrays by name, and as metadata the states of optimizers and schedules."""
     from safetensors.numpy import save as to_bytes  # not at the top: needed only to save or load
 
-    parts = {"": source} if _has_state(source) else source
-    if not isinstance(parts, Mapping):
+    objects = {"": source} if _has_state(source) else source
+    if not isinstance(objects, Mapping):
         raise TypeError(
             "save() takes a module, an optimizer, a schedule, or a dict of these and of arrays by name, "
             f"found {type(source).__name__}"
         )
     arrays: dict[str, np.ndarray] = {}
     packed: dict[str, Any] = {}
-    for name, x in parts.items():
+    for name, x in objects.items():
         prefix = _prefix(_name(name))
         if not _has_state(x):
             arrays[name] = _storable(x, name)
-        elif clash := next((other for other in parts if other != name and _name(other).startswith(prefix)), None):
+            continue
+        if clash := next((other for other in objects if other != name and _name(other).startswith(prefix)), None):
             raise ValueError(f"found the names {name!r} and {clash!r}: they overlap, so rename one of them")
-        elif isinstance(x, Module):
-            arrays |= {prefix + _name(key): _storable(array, key) for key, array in type(x).state_dict(x).items()}
-        else:
-            state, params = type(x).state_dict(x), getattr(x, "params", ())
-            packed[name] = _packed(state, name, arrays)
-            if isinstance(state, dict) and isinstance(state.get("state"), list) and any(names := _names(params, parts)):
-                packed[f"{name}{NAMES}"] = names
+        state = type(x).state_dict(x)
+        if isinstance(x, Module):
+            arrays |= {prefix + _name(key): _storable(array, key) for key, array in state.items()}
+            continue
+        packed[name] = _packed(state, name, arrays)
+        is_of_optimizer = isinstance(state, dict) and isinstance(state.get("state"), list)
+        if is_of_optimizer and any(names := _names(getattr(x, "params", ()), objects)):
+            packed[f"{name}{NAMES}"] = names
     return to_bytes(arrays, {STATES: json.dumps(packed)} if packed else None)
 
 
-def _packed(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A state as JSON: a list there is a pair, of a type and what it holds. The arrays in it are added to `arrays`."""
-    match x:
-        case None | bool() | int() | float() | str() if not isinstance(x, np.generic):
-            return x
+def _packed(state: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """A state, or an entry of one, as JSON. Its arrays are added to `arrays`.
+
+    A dict, a list, a tuple or an array becomes a pair of the type's name and the content, or the name of the array.
+    """
+    match state:
+        case None | bool() | int() | float() | str() if not isinstance(state, np.generic):
+            return state
         case Mapping():
-            return ["dict", {_name(key): _packed(part, _prefix(name) + key, arrays) for key, part in x.items()}]
+            return ["dict", {_name(key): _packed(entry, _prefix(name) + key, arrays) for key, entry in state.items()}]
         case list() | tuple():
-            kind = "list" if isinstance(x, list) else "tuple"
-            return [kind, [_packed(part, f"{_prefix(name)}{i}", arrays) for i, part in enumerate(x)]]
-    arrays[name] = _storable(x, name)
+            cls = list if isinstance(state, list) else tuple
+            return [cls.__name__, [_packed(entry, f"{_prefix(name)}{i}", arrays) for i, entry in enumerate(state)]]
+    arrays[name] = _storable(state, name)
     return ["array", name]
 
 
-def _unpacked(x: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    match x:
-        case ["dict", parts]:
-            return {key: _unpacked(part, arrays) for key, part in parts.items()}
-        case ["list" | "tuple" as kind, parts]:
-            return (list if kind == "list" else tuple)(_unpacked(part, arrays) for part in parts)
+def _unpacked(json_state: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The state, or entry of one, that `_packed` has made JSON of."""
+    match json_state:
+        case ["dict", entries]:
+            return {key: _unpacked(entry, arrays) for key, entry in entries.items()}
+        case ["list", entries]:
+            return [_unpacked(entry, arrays) for entry in entries]
+        case ["tuple", entries]:
+            return tuple(_unpacked(entry, arrays) for entry in entries)
         case ["array", name] if name in arrays:
-            return arrays[name][()]  # one number is no array in NumPy: the result of an eager step
-    return x
+            return arrays[name][()]  # a number if the shape is (), as after an eager step
+    return json_state
 
 
 def _state_of(x: Any, name: str, arrays: Mapping[str, np.ndarray], packed: Mapping[str, Any]) -> Any:
-    """What a file holds for the object of this name."""
+    """The state in a file of the object x of this name."""
     prefix = _prefix(name)
     if isinstance(x, Module):
         return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
     if name not in packed:
-        found = ", ".join(repr(key) for key in packed if not key.endswith(NAMES)) or "none"
-        raise ValueError(f"the file has no state of a {type(x).__name__} called {name!r}; states there: {found}")
+        names = ", ".join(repr(key) for key in packed if not key.endswith(NAMES)) or "none"
+        raise ValueError(f"the file has no state of a {type(x).__name__} called {name!r}; states there: {names}")
     return _unpacked(packed[name], arrays)
 
 
 def _names(params: Sequence[Any], objects: Mapping[str, Any]) -> list[str]:
-    """What an optimizer's parameters are called in the modules among the objects; "" for those of none."""
+    """The names of an optimizer's parameters in the modules among the objects; "" for a parameter of no such module."""
     names: dict[int, list[str]] = {}
     for name, x in objects.items():
         for key, leaf in named_leaves(x) if isinstance(x, Module) else ():
             names.setdefault(id(leaf), []).append(_prefix(name) + key)
-    return [min(names.get(id(p), [""])) for p in params]  # of a shared one, the same in every order
+    return [min(names.get(id(p), [""])) for p in params]  # of a shared parameter, the same name in every order
 
 
-def _in_order(state: Any, then: list[str], x: Any, objects: Any, arrays: Mapping[str, Any]) -> Any:
-    """The state of an optimizer in the order of its parameters, which may be another one than when it was saved."""
-    now = _names(x.params, objects)
-    if not any(now):  # their module is not loaded now: if it was, their numbers are those of these names
-        known = {f"{name}.{i}": number for name, a in arrays.items() if a.ndim == 1 for i, number in enumerate(a)}
-        pairs = zip(then, x.params, strict=False)
-        now = [name for name, p in pairs if not name or np.array_equal({**known, **arrays}[name], plain(p))]
-    if sorted(now) != sorted(then):
+def _in_order(state: Any, saved_names: list[str], optimizer: Any, objects: Any, arrays: dict[str, Any]) -> Any:
+    """The state of an optimizer in the order of its parameters, which may differ from the order when it was saved."""
+    names = _names(optimizer.params, objects)
+    # If the module of the parameters is not among the objects, it may be loaded already: then the numbers are equal.
+    if not any(names):
+        saved = {f"{name}.{i}": number for name, a in arrays.items() if a.ndim == 1 for i, number in enumerate(a)}
+        saved |= arrays
+        pairs = zip(saved_names, optimizer.params, strict=False)
+        names = [name for name, p in pairs if not name or np.array_equal(saved[name], plain(p))]
+    if sorted(names) != sorted(saved_names):
         raise ValueError(
-            f"the state is of {', '.join(then):.200}, not of this optimizer's parameters: load it in one call with its "
-            "module"
+            f"the state is of {', '.join(saved_names):.200}, not of this optimizer's parameters: load it in one call "
+            "with its module"
         )
-    parts: dict[str, list[Any]] = {name: [] for name in then}
-    for name, part in zip(then, state["state"], strict=True):
-        parts[name].append(part)
-    return {**state, "state": [parts[name].pop(0) for name in now]}
+    states: dict[str, list[Any]] = {name: [] for name in saved_names}
+    for name, state_of_one in zip(saved_names, state["state"], strict=True):
+        states[name].append(state_of_one)
+    return {**state, "state": [states[name].pop(0) for name in names]}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -284,7 +304,7 @@ def _storable(x: Any, name: str) -> np.ndarray:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file atomically; remove what a killed save has left."""
+    """Write a file atomically, after removing the temporary file that a killed save may have left."""
     beside = path.with_name(f".{path.name}.tmp")
     beside.unlink(missing_ok=True)
     try:
@@ -296,7 +316,7 @@ def _replace(path: Path, content: bytes) -> None:
             shutil.copymode(path, beside)
         os.replace(beside, path)
     except OSError as error:
-        error.add_note(f"{path} was not saved, and what was there is unchanged")
+        error.add_note(f"{path} was not saved, and an older file there is unchanged")
         raise
     finally:
         beside.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """Strict mode: warnings for mistakes of a training loop that are silent otherwise.
 
-It costs nothing while it is off: as `lazy` does, it runs instead of each op, and the optimizers and losses ask it too.
+It is an interceptor of ops, as `lazy` is, which optimizers and losses call too. So it costs nothing while it is off.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..engine.modes import Intercepting, Interceptor
 from ..engine.rows import Row
 from ..scalars.kinds import frame_of_the_user, node_of, plain
 
-_REGISTRY = "__warningregistry__"  # where Python notes, in a module, what its filters showed already
+_REGISTRY = "__warningregistry__"  # the attribute of a module in which Python notes the warnings that it has shown
 
 
 class strict(Intercepting):
@@ -28,7 +28,7 @@ class strict(Intercepting):
     - `step()` of an optimizer before any `backward()`, or with gradients that were not cleared since the last step.
       (Several backward passes before one step are no mistake.)
     - `cross_entropy` of probabilities, such as those of `softmax`, instead of scores.
-    - A parameter's result of shape (n, 1) meets a constant of shape (n,), which gives all n * n pairs.
+    - an op on a parameter's result of shape (n, 1) and a constant of shape (n,), which gives all n * n pairs.
 
     Args:
         fn: the function to decorate, or nothing in a `with`.
@@ -38,19 +38,19 @@ class strict(Intercepting):
     >>> from micrograd.optim import SGD
     >>> w = Value(3.0)
     >>> optimizer = SGD([w], lr=0.1)
-    >>> with strict(), warnings.catch_warnings(record=True) as found:
+    >>> with strict(), warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     for _ in range(3):
     ...         (w * w).backward()
     ...         optimizer.step()
-    >>> [str(x.message) for x in found]
+    >>> [str(warning.message) for warning in caught]
     ['step(): gradients were not cleared since the last step: call zero_grad() before backward()']
     """
 
     @property
     def value(self) -> Watch:  # type: ignore[override]
         """The interceptor that checks each op."""
-        return vars(self).setdefault("_seen", Watch())  # one for all threads, also if several are the first
+        return vars(self).setdefault("_watch", Watch())  # the same for all threads, also if two of them come first
 
     def __enter__(self) -> None:
         super().__enter__()
@@ -62,7 +62,7 @@ class strict(Intercepting):
 
 
 class _Watching(list[Any]):
-    """One entry for each `strict` that is on. It is a watcher of the walk, which leaves it out while it is empty."""
+    """A watcher of the walk: the `Watch` of each `strict` that is on. The walk skips a watcher that is empty."""
 
     def __call__(self, node: Any, g: Any) -> Any:
         for watch in {*self}:
@@ -75,10 +75,11 @@ walk.watchers.append(_watching)  # after the hooks, which may replace a gradient
 
 
 class Watch(Interceptor):
-    """What strict mode has seen: the gradients that the last step used, and the lines that were warned of."""
+    """The interceptor of strict mode, with the gradients that the last step used, and the warnings that were given."""
 
     def __init__(self) -> None:
-        self.used: dict[Any, Any] = {}  # by node: its gradient, as long as the one of the last step is part of it
+        # By node: its gradient, as long as the gradient of the last step is a term of it
+        self.used: dict[Any, Any] = {}
         self.warned: set[tuple[str, str, int]] = set()
 
     def warn(self, text: str) -> None:
@@ -92,16 +93,17 @@ class Watch(Interceptor):
     def __call__(self, row: Row, operands: Sequence[Any]) -> Any:
         """Run an op, and check how its operands were broadcast."""
         out = super().__call__(row, operands)
-        shapes: list[Any] = sorted((getattr(x, "shape", ()) for x in operands), key=len)
-        if list(map(len, shapes)) == [1, 2] and shapes[0][0] > 1 and shapes[1] == (*shapes[0], 1):
-            several = len({getattr(x, "requires_grad", False) for x in operands}) == 2
-            if several and out.shape == 2 * shapes[0]:
-                self.warn(f"'{row.name}' of shapes {shapes[1]} and {shapes[0]} gives all pairs: reshape one")
+        match sorted([getattr(x, "shape", ()) for x in operands], key=len):
+            case [(n,) as vector, (rows, 1) as column] if rows == n > 1 and out.shape == (n, n):
+                # A parameter's result requires a gradient, and a constant does not.
+                if len({getattr(x, "requires_grad", False) for x in operands}) == 2:
+                    self.warn(f"'{row.name}' of shapes {column} and {vector} gives all pairs: reshape one")
         return out
 
     def scores(self, loss: str, scores: Any) -> None:
-        """Check that a loss gets scores, not what softmax or sigmoid made of them."""
-        rows, ops = _rows(scores), {getattr(x, "_op", "") for x in leaves(scores)}
+        """Check that a loss gets scores, and not the result of softmax or sigmoid."""
+        rows = _rows(scores)
+        ops = {getattr(x, "_op", "") for x in leaves(scores)}
         if ops == {"sigmoid"}:
             self.warn(f"{loss} takes scores, not probabilities: leave out the sigmoid")
         elif loss != "cross_entropy" or min(map(len, rows)) < 2:
@@ -122,7 +124,7 @@ class Watch(Interceptor):
         self.used |= {node_of(p): copy(plain(p.grad)) for p in optimizer.params}
 
     def add(self, node: Any, g: Any) -> None:
-        """Note whether a pass, which is about to add g to the node's gradient, adds to one that was used."""
+        """Note whether a pass, which is about to add g to the node's gradient, adds it to a gradient that was used."""
         if node in self.used:
             self.used[node] = plain(node._gradient) + plain(g) if _same(node._gradient, self.used[node]) else None
 
@@ -132,13 +134,13 @@ class Watch(Interceptor):
 
 
 def _same(grad: Any, used: Any) -> bool:
-    """True if the gradient is the one that was used, and not 0."""
+    """True if the gradient equals the gradient that was used, and is not 0."""
     some = lambda x: x.any() if hasattr(x, "any") else x  # noqa: E731
     return grad is not None and used is not None and not some(plain(grad) != used) and bool(some(used))
 
 
 def _rows(scores: Any) -> list[list[float]]:
-    """The scores as rows of plain numbers; of a Tensor, the first ones."""
+    """The scores as rows of plain numbers; of a Tensor, the first 64 rows."""
     if hasattr(scores, "shape"):
         return plain(scores).reshape(-1, scores.shape[-1])[:64].tolist()
     rows = scores if hasattr(scores[0], "__len__") else [scores]

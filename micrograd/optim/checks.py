@@ -13,26 +13,26 @@ from ..scalars.kinds import is_node
 
 
 class Settings(KeywordsChecked):
-    """Base class of optimizers and schedules: `compile` refuses a change of theirs while it traces a function."""
+    """Base class of optimizers and schedules, whose settings must not change while `compile` traces a function."""
 
-    def __setattr__(self, name: str, x: Any) -> None:
+    def __setattr__(self, name: str, setting: Any) -> None:
         if modes_on and name[0] != "_":
             listener().change(f"the {name} of {type(self).__name__}")
-        super().__setattr__(name, x)
+        super().__setattr__(name, setting)
 
 
 def parameters_of(params: Any, who: str) -> list[Any]:
     """The parameters as a non-empty list of distinct, trainable leaves; raises otherwise."""
-    found = f"{who} needs a list of parameters, found"
+    refusal = f"{who} needs a list of parameters, found"
     if hasattr(params, "parameters"):
-        raise TypeError(f"{found} {type(params).__name__}: pass its .parameters()")
+        raise TypeError(f"{refusal} {type(params).__name__}: pass its .parameters()")
     if isinstance(params, MethodType):
-        raise TypeError(f"{found} the method {params.__name__} itself: call it, {params.__name__}()")
+        raise TypeError(f"{refusal} the method {params.__name__} itself: call it, {params.__name__}()")
     if is_node(params) or isinstance(params, (Mapping, Set, str)) or not isinstance(params, Iterable):
-        raise TypeError(f"{found} {type(params).__name__}: put the parameters in a list")
+        raise TypeError(f"{refusal} {type(params).__name__}: put the parameters in a list")
     listed = list(params)
     if not listed:
-        raise ValueError(f"{found} an empty one: there is nothing to train")
+        raise ValueError(f"{refusal} an empty one: there is nothing to train")
     seen: set[Any] = set()
     for i, p in enumerate(listed):
         name = f"parameter {i} of {who}"
@@ -49,26 +49,30 @@ def parameters_of(params: Any, who: str) -> list[Any]:
 
 
 def parts_of(state: Any) -> tuple[Mapping[str, Any], Sequence[Any]]:
+    """The settings, and the states of the parameters, in the state dict of an optimizer."""
     match state:
-        case {"settings": Mapping() as settings, "state": list() | tuple() as remembered, **others} if not others:
-            return settings, remembered
+        case {"settings": Mapping() as settings, "state": list() | tuple() as states, **rest} if not rest:
+            return settings, states
     raise ValueError("no state of an optimizer: it needs a dict 'settings' and a list 'state', as state_dict() gives")
 
 
-def no_count(x: Any) -> str:
+def why_not_count(x: Any) -> str:
+    """Why x is no count of steps, as a sentence without a subject; "" if it is."""
     return "" if type(x) is int and x >= 1 else f"is {x!r:.50}, not a count from 1 on"
 
 
-def not_negative(x: Any, name: str) -> float:
-    if isinstance(x, bool) or not isinstance(x, Real):
-        raise TypeError(f"{name} must be a number, found {type(x).__name__}")
-    number = float(x)
+def not_negative(setting: Any, name: str) -> float:
+    """The setting as a float; raises if it is negative, or no number."""
+    if isinstance(setting, bool) or not isinstance(setting, Real):
+        raise TypeError(f"{name} must be a number, found {type(setting).__name__}")
+    number = float(setting)
     if not number >= 0:
-        raise ValueError(f"{name} must not be below 0, found {x}")
+        raise ValueError(f"{name} must not be below 0, found {setting}")
     return number
 
 
 def steps(n: Any, name: str) -> int:
+    """The number of steps n; raises if it is not a positive integer."""
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"{name} must be a whole number of steps, at least 1; found {n!r}")
     return n

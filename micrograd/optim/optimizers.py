@@ -1,8 +1,9 @@
 """Optimizers, and gradient clipping.
 
-An update is plain arithmetic on `p.data` and `p.grad`, numbers or arrays, in place: it creates no nodes, and Tensors
-that share the memory see it. The state of a parameter `p` is `optimizer.state[p]`. `compile(loss, update=optimizer)`
-traces the same lines, so they must not look at a number.
+An update is plain arithmetic on the numbers or arrays `p.data` and `p.grad`. It changes an array in place, so that all
+Tensors that share the memory see the change, and creates no nodes. The state of a parameter `p` is
+`optimizer.state[p]`. `compile(loss, update=optimizer)` traces the same lines, so they must not depend on the value of
+a number.
 """
 
 from __future__ import annotations
@@ -13,36 +14,37 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy, deepcopy
 from functools import partial
 from operator import is_
-from types import MappingProxyType
 from typing import Any, Self
 
-from ..common.states import refuse, unfit
+from ..common.states import misnamed, refuse, unfit
 from ..common.undo import all_or_nothing
 from ..common.words import checked
 from ..engine.modes import tell
 from ..engine.value import Node
 from ..scalars.kinds import plain
-from .checks import Settings, no_count, not_negative, parameters_of, parts_of
+from .checks import Settings, not_negative, parameters_of, parts_of, why_not_count
 
 Total = Callable[[Any], Any] | None
 
 
 class State(UserDict[str, Any]):
-    """What an optimizer remembers of one parameter. A compiled training step stores it elsewhere until it is read."""
+    """What an optimizer remembers of one parameter: a dict, which a compiled training step replaces by its `Store`."""
 
-    def __init__(self, content: Mapping[str, Any] = MappingProxyType({})):
-        self.kept: Any = dict(content)  # a dict; or the store that has its content, and gives this a dict when asked
+    def __init__(self, content: Mapping[str, Any]):
+        self.kept: Any = dict(content)  # the content, or the store that has it and will give it back
 
     @property
     def data(self) -> dict[str, Any]:
         """The content as a plain dict."""
-        while (kept := self.kept).__class__ is not dict:  # another thread's step may take it again
+        # A loop, since the step of another thread may take the content again
+        while (kept := self.kept).__class__ is not dict:
             kept.give_back()
         return kept
 
     @data.setter
     def data(self, content: Mapping[str, Any]) -> None:  # type: ignore[override]
-        _ = self.data  # else a store would give back what it has
+        # Read first, since a store would later replace the new content by the one that it gives back
+        _ = self.data
         self.kept = dict(content)
 
     def __copy__(self) -> Self:
@@ -55,9 +57,10 @@ class State(UserDict[str, Any]):
 
 
 class States(dict[Any, Any]):
-    """The states of all parameters. One that somebody took out begins again, empty.
+    """The states of all parameters. The state of a parameter that was removed begins again, empty.
 
-    `version` is another object after each change of which states they are. So nobody needs to compare them all.
+    `version` is a new object after each state that is added, replaced or removed, so that a compiled step need not
+    compare all states.
     """
 
     def __init__(self, states: Mapping[Any, Any]):
@@ -65,34 +68,35 @@ class States(dict[Any, Any]):
         self.version: object = object()
 
     def __missing__(self, p: Any) -> State:
-        self[p] = state = State()
+        self[p] = state = State({})
         return state
 
 
-def _noted(change: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of dict that changes which states there are."""
+def _with_new_version(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of dict that adds, replaces or removes states, and then sets a new version."""
 
-    def noted(self: States, *args: Any, **named: Any) -> Any:
+    def changing(self: States, *args: Any, **named: Any) -> Any:
         try:
-            return change(self, *args, **named)
-        finally:  # afterwards, since a step of another thread that comes between sees what was before
+            return method(self, *args, **named)
+        finally:
+            # After the change: a step of another thread that comes in between notes the old version
             self.version = object()
 
-    return noted
+    return changing
 
 
-for _change in ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"):
-    setattr(States, _change, _noted(getattr(dict, _change)))
+for _method in ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"):
+    setattr(States, _method, _with_new_version(getattr(dict, _method)))
 
 
 def states_of(state: dict[Any, Any], params: Iterable[Any]) -> list[State]:
-    """The states of these parameters. A dict that somebody assigned becomes one."""
+    """The states of these parameters. A plain dict that a user assigned is replaced by a `State`."""
     states: list[State] = []
     for p in params:
-        known = state[p]  # once, since another thread may put another in
-        if not isinstance(known, State):
-            known = state[p] = State(known)
-        states.append(known)
+        content = state[p]  # read once, since another thread may assign another
+        if not isinstance(content, State):
+            content = state[p] = State(content)
+        states.append(content)
     return states
 
 
@@ -127,7 +131,7 @@ class Optimizer(Settings):
     """
 
     lr: float
-    initial_lr: float  # what `lr` was before the first schedule
+    initial_lr: float  # the `lr` from before the first schedule
     weight_decay: float
 
     # The state of a parameter, by name: True if it has the parameter's shape, False if it is a count.
@@ -137,9 +141,9 @@ class Optimizer(Settings):
         if not (reduce is None or callable(reduce)):
             raise TypeError(f"reduce= takes a function that sums an array over all workers, found {reduce!r:.50}")
         self._total, self._reduced = reduce, False
-        self._used: list[Any] = []  # the gradients that the last step used, which are sums if there is a `reduce=`
+        self._used = []  # the gradients of the last step after `reduce()`, which are sums already
         self.params: list[Any] = parameters_of(params, type(self).__name__)
-        self.state: dict[Any, State | dict[str, Any]] = States({p: State() for p in self.params})
+        self.state: dict[Any, State | dict[str, Any]] = States({p: State({}) for p in self.params})
         vars(self).update(settings if lr is None else {"lr": lr, **settings})
         self._check()
 
@@ -160,10 +164,10 @@ class Optimizer(Settings):
     def reduce(self) -> None:
         """Replace the gradients by their sums over all workers, in one call of the function `reduce=`.
 
-        Call it between the last backward pass of a step and what needs the whole gradient, such as `clip_grad_norm`.
-        Otherwise `step()` calls it. Every worker must call it equally often. A Tensor that no backward pass has reached
-        counts as zeros, and has a gradient afterwards. Gradients that the last step has used are sums already, and stay
-        as they are, as do all without `reduce=`.
+        Call it after the last backward pass of a step, before a function that needs the complete gradient, such as
+        `clip_grad_norm`. Otherwise `step()` calls it. Every worker must call it equally often. The gradient of a Tensor
+        that no backward pass has reached counts as zeros, and is an array afterwards. Gradients that the last step has
+        used are sums already, and stay as they are. Without `reduce=`, all gradients stay as they are.
 
         Raises:
             RuntimeError: the gradients of this step are reduced already.
@@ -189,13 +193,14 @@ class Optimizer(Settings):
             from ..tensor.flat import summed  # not at the top: one worker with Values needs no NumPy
 
             _set_grads(self.params, summed(self._total, [*map(plain, self.params)], [*map(plain, grads)]))
-        self.__dict__["_reduced"] = True  # without a call, so no Ctrl-C comes between the sums and this
+        # Without a call of `__setattr__`, in which a Ctrl-C could come between the sums and this mark
+        self.__dict__["_reduced"] = True
 
     def step(self) -> None:
         """Update every parameter once, from its `.grad`, after `reduce()`. A NaN propagates to the parameter.
 
-        A parameter and its state change one after the other. A Ctrl-C, or an error in a rule of your own, may therefore
-        leave some of them updated, as in PyTorch. (A compiled training step is all or nothing.)
+        The parameters and their states change one after another. A Ctrl-C, or an error in a rule of your own, may
+        therefore leave only some of them updated, as in PyTorch. (A compiled training step is all or nothing.)
         """
         if self._total is not None and not self._reduced:
             self.reduce()
@@ -209,16 +214,17 @@ class Optimizer(Settings):
                     continue
                 g = plain(g)
             state: Any = self.state[p]
-            if state.__class__ is State:  # else a dict that somebody assigned; the next line is `.data` without a call
-                state = kept if (kept := state.kept).__class__ is dict else state.data
+            if state.__class__ is State:  # not a plain dict that a user assigned
+                kept = state.kept
+                state = kept if kept.__class__ is dict else state.data  # usually without the call that `.data` is
             self._update(p, g, state)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any]) -> None:
-        """Update `p.data`, given the gradient g, of p's shape, and the state of p, a dict. To be overridden."""
+        """Update `p.data` from the gradient g, which has p's shape, and the state of p, a dict. To be overridden."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _update(p, g, state)")
 
     def _decay(self, p: Any, g: Any) -> Any:
-        """The gradient with that of the L2 penalty of p, for an optimizer whose `weight_decay` is not 0."""
+        """The gradient plus that of the L2 penalty of p. Called if `weight_decay` is not 0."""
         return g + self.weight_decay * p.data
 
     def state_dict(self) -> dict[str, Any]:
@@ -233,37 +239,36 @@ class Optimizer(Settings):
         """Load a `state_dict`. Everything is checked first, so that on an error nothing is loaded.
 
         Args:
-            state: what `state_dict()` of an optimizer with the same settings and parameter shapes returned.
+            state: result of `state_dict()`, of an optimizer with settings of the same names and parameters of the same
+                shapes.
 
         Raises:
             TypeError: a setting is not a number.
             ValueError: the state does not fit. The message lists every problem.
         """
-        settings, remembered = parts_of(state)
-        theirs, ours = (sorted({*names} - {"initial_lr"}) for names in (settings, self._settings()))
-        if theirs != ours:
-            raise ValueError(f"the state has settings {theirs}, this optimizer {ours}")
-        if len(remembered) != len(self.params):
-            raise ValueError(f"the state is of {len(remembered)} parameters, and this optimizer has {len(self.params)}")
+        settings, states = parts_of(state)
+        optional = {"initial_lr": None}  # only a schedule sets it
+        refuse(misnamed(optional | dict(settings), optional | self._settings()))
+        if len(states) != len(self.params):
+            raise ValueError(f"the state is of {len(states)} parameters, and this optimizer has {len(self.params)}")
         trial = copy(self)
         vars(trial).update(deepcopy(dict(settings)))
         trial._check()
-        pairs = zip(self.params, remembered, strict=True)
-        refuse(f"parameter {i} {problem}" for i, (p, x) in enumerate(pairs) for problem in self._misfits(p, x))
-        trial.state = States(dict(zip(self.params, map(State, deepcopy(list(remembered))), strict=True)))
+        pairs = [*zip(self.params, states, strict=True)]
+        refuse([f"parameter {i}: {problem}" for i, pair in enumerate(pairs) for problem in self._misfits(*pair)])
+        trial.state = States({p: State(deepcopy(content)) for p, content in pairs})
         vars(self).update(vars(trial))
 
     def _misfits(self, p: Any, state: Any) -> list[str]:
-        """The problems of a loaded state for the parameter p, as sentences without a subject."""
-        if not isinstance(state, Mapping):
-            return [f"has a {type(state).__name__} for a state, not a dict"]
+        """The problems of a loaded state for the parameter p."""
         has_shape = self._remembers
+        # A rule of the user's may remember anything, and every rule begins with an empty state.
         if has_shape is None or not state:
-            return []
-        if set(state) != set(has_shape):
-            return [f"remembers {sorted(state)}, not {sorted(has_shape)}"]
-        problems = {name: unfit(x, plain(p)) if has_shape[name] else no_count(x) for name, x in state.items()}
-        return [f"has a {name} that {problem}" for name, problem in problems.items() if problem]
+            return misnamed(state, state)
+        if problems := misnamed(state, has_shape):
+            return problems
+        misfits = {name: unfit(x, plain(p)) if has_shape[name] else why_not_count(x) for name, x in state.items()}
+        return [f"{name} {problem}" for name, problem in misfits.items() if problem]
 
     def _settings(self) -> dict[str, Any]:
         return {name: x for name, x in vars(self).items() if name not in ("params", "state") and name[0] != "_"}
@@ -387,7 +392,9 @@ class Adam(Optimizer):
         t = state.get("steps", 0) + 1
         mean = beta1 * state.get("mean", 0.0) + (1 - beta1) * g
         squares = beta2 * state.get("squares", 0.0) + (1 - beta2) * g * g
-        unbiased, unbiased_squares = mean / (1 - beta1**t), squares / (1 - beta2**t)  # both start at 0
+        # Both running means start at 0, which biases the first ones towards 0.
+        unbiased = mean / (1 - beta1**t)
+        unbiased_squares = squares / (1 - beta2**t)
         p.data -= self.lr * unbiased / (unbiased_squares**0.5 + self.eps)
         state.update(steps=t, mean=mean, squares=squares)
 
@@ -458,7 +465,7 @@ def clip_grad_norm(params: Iterable[Any], max_norm: float) -> float:
     not_negative(max_norm, "max_norm")
     reached = [p for p in parameters_of(params, "clip_grad_norm") if p.grad is not None]
     norms = [_norm(plain(p.grad)) for p in reached]
-    norm = math.hypot(*norms) if not any(map(math.isnan, norms)) else math.nan  # hypot(nan, inf) is inf
+    norm = math.nan if any(map(math.isnan, norms)) else math.hypot(*norms)  # hypot(nan, inf) would be inf
     factor = max_norm / (norm + 1e-6)
     if not factor >= 1:
         _set_grads(reached, [plain(p.grad) * factor for p in reached])
@@ -470,7 +477,7 @@ clip_grad_norm_ = clip_grad_norm  # PyTorch's name
 
 
 def _set_grads(params: list[Any], grads: list[Any]) -> None:
-    """Assign all gradients, or none if that is interrupted."""
+    """Assign all gradients, or none if a Ctrl-C or an error interrupts the assignments."""
     with all_or_nothing([partial(setattr, p, "grad", p.grad) for p in params]):
         for p, g in zip(params, grads, strict=True):
             p.grad = g

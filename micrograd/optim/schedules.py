@@ -9,6 +9,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
+from ..common.states import misnamed
 from ..common.undo import all_or_nothing
 from .checks import Settings, not_negative, steps
 from .optimizers import Optimizer
@@ -43,8 +44,8 @@ class LRScheduler(Settings):
         self.optimizer = optimizer
         self.base_lr: float = getattr(optimizer, "initial_lr", optimizer.lr)
         self.t: int = 0
-        lr = self._next(optimizer.lr, 0)
-        optimizer.initial_lr, optimizer.lr = self.base_lr, lr
+        optimizer.lr = self._next(optimizer.lr, 0)  # if this raises, the optimizer is unchanged
+        optimizer.initial_lr = self.base_lr
 
     def lr_at(self, t: int) -> float:
         """The learning rate after t steps, if nothing else changes it. To be overridden.
@@ -63,20 +64,23 @@ class LRScheduler(Settings):
     def step(self) -> None:
         """Advance by one step, and set the optimizer's learning rate."""
         lr = self._next(self.optimizer.lr, self.t + 1)
-        self.t, self.optimizer.lr = self.t + 1, lr
+        self.t += 1
+        self.optimizer.lr = lr
 
     def _next(self, lr: float, t: int) -> float:
-        """The learning rate after t steps, if it was lr one step before."""
+        """The learning rate after t steps, given the lr of the step before."""
         return self.lr_at(t)
 
     def state_dict(self) -> dict[str, Any]:
         """Copy the state of the schedule.
 
         Returns:
-            Dict of the settings, `t`, `base_lr`, and the optimizer's learning rate as `lr`. Functions are left out. The
-            parts of a `SequentialLR` are a list of their states.
+            Dict of the settings, `t`, `base_lr`, and the optimizer's learning rate as `lr`. Functions are left out. Of
+            the schedules of a `SequentialLR`, it has a list of the states.
         """
-        settings = {name: x for name, x in vars(self).items() if name != "optimizer" and not callable(x)}
+        settings = {
+            name: setting for name, setting in vars(self).items() if name != "optimizer" and not callable(setting)
+        }
         if "schedulers" in settings:
             settings["schedulers"] = [schedule.state_dict() for schedule in settings["schedulers"]]
         return deepcopy({"lr": self.optimizer.lr, **settings})
@@ -85,7 +89,7 @@ class LRScheduler(Settings):
         """Load a `state_dict`, and set the optimizer's learning rate. On an error nothing is loaded.
 
         Args:
-            state: what `state_dict()` of a schedule of the same class returned.
+            state: result of `state_dict()`, of a schedule of the same class.
 
         Raises:
             ValueError: the state is not one of this class, or gives no valid learning rate.
@@ -101,16 +105,15 @@ class LRScheduler(Settings):
             raise ValueError(f"this state gives no learning rate, and nothing was loaded: {error}") from error
 
     def _take(self, state: Any) -> None:
-        """Load a `state_dict` unchecked, except for its names."""
-        names = self.state_dict().keys()
-        if not isinstance(state, Mapping) or state.keys() != names:
-            raise ValueError(f"no state of a {type(self).__name__}, which has {', '.join(names)}: found {state!r:.100}")
-        for name, x in state.items():
+        """Load a `state_dict`, of which only the names are checked."""
+        if problems := misnamed(state, self.state_dict()):
+            raise ValueError(f"no state of a {type(self).__name__}: {'; '.join(problems)}")
+        for name, setting in state.items():
             if name == "schedulers":
-                for schedule, part in zip(getattr(self, name), x, strict=True):
-                    schedule._take(part)
+                for schedule, inner_state in zip(getattr(self, name), setting, strict=True):
+                    schedule._take(inner_state)
             elif name != "lr":
-                setattr(self, name, x)
+                setattr(self, name, setting)
         self.optimizer.lr = state["lr"]
 
 
@@ -147,15 +150,20 @@ class LambdaLR(LRScheduler):
 
 
 class _Chained(LRScheduler):
-    """A schedule that scales the learning rate that it finds, so that several of one optimizer multiply."""
+    """A schedule that scales the optimizer's present learning rate, so that the factors of several schedules multiply.
 
-    eta_min: float = 0.0  # only what is above it is scaled
+    A rate lr becomes eta_min + factor * (lr - eta_min).
+    """
+
+    eta_min: float = 0.0
 
     def _next(self, lr: float, t: int) -> float:
-        before, now = self.lr_at(t - 1) if t else self.base_lr, self.lr_at(t)
-        if lr == before:  # nothing else has changed it: the formula alone, without rounding errors that add up
+        before = self.lr_at(t - 1) if t else self.base_lr
+        now = self.lr_at(t)
+        # If nothing else has changed the rate, the formula alone gives the next one, without rounding errors.
+        if lr == before:
             return now
-        if before == self.eta_min:  # there is nothing to scale, so what comes is added
+        if before == self.eta_min:  # no factor leads away from eta_min, so the difference is added
             return lr + now - before
         factor = (now - self.eta_min) / (before - self.eta_min)
         return lr * factor + self.eta_min * (1 - factor)
@@ -250,7 +258,7 @@ class CosineAnnealingLR(_Chained):
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0):
         self.T_max: int = steps(T_max, "T_max")
-        self.eta_min: float = eta_min
+        self.eta_min = eta_min
         super().__init__(optimizer)
 
     def lr_at(self, t: int) -> float:
@@ -285,24 +293,25 @@ class SequentialLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]):
         self.schedulers: list[Any] = list(schedulers)
         self.milestones: list[int] = list(milestones)
-        ours = all(getattr(schedule, "optimizer", None) is optimizer for schedule in self.schedulers)
-        if not ours or len(self.milestones) != len(self.schedulers) - 1 or sorted({0, *milestones}) != [0, *milestones]:
+        of_optimizer = all(getattr(schedule, "optimizer", None) is optimizer for schedule in self.schedulers)
+        begins = [0, *self.milestones]
+        if not of_optimizer or len(begins) != len(self.schedulers) or sorted({*begins}) != begins:
             raise ValueError(
                 "SequentialLR takes schedules of this optimizer, and one milestone fewer, which increase: found "
                 f"{len(self.schedulers)} schedules, {self.milestones}"
             )
         super().__init__(optimizer)
 
-    def _part(self, t: int) -> tuple[LRScheduler, int]:
-        """The schedule of step t, and its own number of steps."""
+    def _schedule_at(self, t: int) -> tuple[LRScheduler, int]:
+        """The schedule that is active at step t, and the number of steps since it began."""
         i = bisect_right(self.milestones, t)
         return self.schedulers[i], t - (0, *self.milestones)[i]
 
     def lr_at(self, t: int) -> float:
         """The learning rate after t steps."""
-        schedule, since = self._part(t)
+        schedule, since = self._schedule_at(t)
         return schedule.lr_at(since)
 
     def _next(self, lr: float, t: int) -> float:
-        schedule, since = self._part(t)
+        schedule, since = self._schedule_at(t)
         return schedule._next(lr, since) if since else schedule.lr_at(0)

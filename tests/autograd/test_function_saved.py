@@ -88,7 +88,7 @@ FROZEN: dict[str, tuple] = {  # backward, forward, and what is said of it
     "detaches": (lambda ctx, g: g * ctx.saved_tensors[0].detach(), Cube.forward, "reads the"),
     "saved an intermediate": (lambda ctx, g: g * ctx.saved_tensors[0], saving_an_intermediate, r"ctx\.saved_tensors"),
     "kept numbers": (lambda ctx, g: g * ctx.it, keeping(lambda x: 3 * x.data**2), r"ctx\.it"),
-    "plain numbers": (lambda ctx, g: ONES[type(g)], Cube.forward, "what it returned for argument 0 is a plain"),
+    "plain numbers": (lambda ctx, g: ONES[type(g)], Cube.forward, "returned for argument 0 is a plain"),
     "a constant": (lambda ctx, g: CONSTANTS[type(g)], Cube.forward, "not computed from the node g"),
 }  # fmt: skip
 READS = {

@@ -302,7 +302,7 @@ def test_second_derivative_that_would_be_wrong_is_refused_as_uncompiled(op: Any,
 
 def test_gradient_of_another_shape_is_refused_as_uncompiled():
     op = make(lambda ctx, g: g.sum())
-    message = r"backward returned what is no gradient of argument 0: a Tensor of shape \(2,\) cannot have .* shape \(\)"
+    message = r"backward returned an unfit gradient of argument 0: a Tensor of shape \(2,\) cannot have .* shape \(\)"
     with pytest.raises(ValueError, match=message):
         op.apply(T).sum().backward()
     with pytest.raises(ValueError, match=message):

@@ -218,11 +218,11 @@ def test_step_does_not_touch_the_gradient_nor_keep_it():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (np.zeros(3), r"a mean that has shape \(3,\), not \(2,\)"),
-        (np.zeros(2), "a mean that has dtype float64, which does not fit into float32"),
-        (np.zeros(2, complex), "a mean that has dtype complex128"),
-        ([0.0, 0.0], "a mean that is a list, not an array"),
-        (0.5, "a mean that is a float, not an array"),
+        (np.zeros(3), r"mean has shape \(3,\), not \(2,\)"),
+        (np.zeros(2), "mean has dtype float64, which does not fit into float32"),
+        (np.zeros(2, complex), "mean has dtype complex128"),
+        ([0.0, 0.0], "mean is a list, not an array"),
+        (0.5, "mean is a float, not an array"),
     ],
 )
 def test_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong, message):
@@ -236,7 +236,7 @@ def test_state_of_other_shapes_or_dtypes_is_refused_and_changes_nothing(wrong, m
     optimizer, state = make(), make().state_dict()
     state["settings"]["lr"], state["state"][0]["mean"] = 0.1, wrong
     before = optimizer.state_dict()
-    with pytest.raises(ValueError, match=f"nothing was loaded: parameter 0 has {message}"):
+    with pytest.raises(ValueError, match=f"nothing was loaded: parameter 0: {message}"):
         optimizer.load_state_dict(state)
     assert repr(optimizer.state_dict()) == repr(before)
 

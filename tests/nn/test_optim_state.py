@@ -32,14 +32,14 @@ def of_two(**changes):
         ([], ValueError, "needs a dict 'settings' and a list 'state'"),
         ({"lr": 0.1}, ValueError, "needs a dict 'settings' and a list 'state'"),
         ({"settings": 1, "state": []}, ValueError, "needs a dict 'settings'"),
-        (Adam([Value(1.0)]).state_dict(), ValueError, "the state has settings .*betas.* this optimizer .*momentum"),
+        (Adam([Value(1.0)]).state_dict(), ValueError, "momentum is missing; .*betas is unexpected"),
         (SGD([Value(1.0)], lr=5.0).state_dict(), ValueError, "the state is of 1 parameters, and this optimizer has 2"),
         (of_two(lr=-1.0), ValueError, "lr must not be below 0"),
         (of_two(lr="0.1"), TypeError, "lr must be a number, found str"),
         (of_two(momentum=0.0, nesterov=True), ValueError, "needs momentum"),
-        (of_two(steps=3), ValueError, r"parameter 1 remembers \['steps', 'velocity'\], not"),
-        (of_two(velocity="fast"), ValueError, "a velocity that is a str, not"),
-        (of_two() | {"state": [{}, 3]}, ValueError, "parameter 1 has a int for a state"),
+        (of_two(steps=3), ValueError, "parameter 1: steps is unexpected"),
+        (of_two(velocity="fast"), ValueError, "parameter 1: velocity is a str, not"),
+        (of_two() | {"state": [{}, 3]}, ValueError, "parameter 1: found int, needed a dict"),
     ],
 )
 def test_state_of_something_else_is_refused_and_changes_nothing(state, error, message):
@@ -54,9 +54,9 @@ def test_state_of_something_else_is_refused_and_changes_nothing(state, error, me
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": 0}, "steps that is 0, not a count"),
-        ({"steps": 1.5}, "steps that is 1.5, not a count"),
-        ({"squares": ...}, r"remembers \['mean', 'steps'\], not"),
+        ({"steps": 0}, "steps is 0, not a count"),
+        ({"steps": 1.5}, "steps is 1.5, not a count"),
+        ({"squares": ...}, "parameter 0: squares is missing"),
         ({"betas": (0.9, 1.0)}, "betas must be two numbers"),
         ({"eps": 0}, "eps must be above 0"),
     ],
@@ -150,7 +150,7 @@ def test_resumed_training_goes_through_the_same_numbers(optimizer_of, schedules_
         ({"step_size": 0}, "gives no learning rate"),
         ({"gamma": None}, "gives no learning rate"),
         ({"lr": -1.0}, "lr must not be below 0"),
-        ({"T_max": 10}, "no state of a StepLR, which has lr, step_size, gamma, base_lr, t: found"),
+        ({"T_max": 10}, "no state of a StepLR: T_max is unexpected"),
         (None, "no state of a StepLR"),
     ],
 )

@@ -294,7 +294,7 @@ def test_save_that_fails_leaves_the_old_file_and_nothing_else(path, monkeypatch)
             patch.setattr(os, name, fail)
             with pytest.raises(OSError, match="the disk is full") as caught:
                 save({"x": np.ones(2)}, path)
-        assert caught.value.__notes__ == [f"{path.resolve()} was not saved, and what was there is unchanged"]
+        assert caught.value.__notes__ == [f"{path.resolve()} was not saved, and an older file there is unchanged"]
         assert load(path)["x"].tolist() == [0.0, 0.0]
         assert os.listdir(path.parent) == [path.name]
 
