@@ -35,7 +35,7 @@ from ..scalars.kinds import is_tracing, node_of, plain
 from ..tensor.optional import Tensor, np
 from . import backends
 from .build import Out, no_loss
-from .checked import Checked, checked_call, checked_step, way
+from .checked import Checked, checked_call, way
 from .inputs import TEXT, untraced
 from .lowered import Lowered
 from .offload import AwayValue, may_be_used
@@ -294,7 +294,7 @@ class Compiled(Transformable):
             if way() == "uncompiled" or (is_anomaly_enabled() and not self.settings["batch"]):
                 return self.untraced(args, named)
             if way() == "checked":
-                return checked_call(self, Compiled.__call__, args, named)[0]
+                return checked_call(self, Compiled.__call__, args, named)
         try:
             key = _key(args, named)
         except TypeError:
@@ -396,7 +396,7 @@ class Compiled(Transformable):
 
     def fresh(self) -> Compiled:
         """The same function, unchecked and without a program."""
-        return Compiled(self.fn, self.origin, {**self.settings, "check": False}, self.plain)
+        return compiled(self.fn, self.origin, {**self.settings, "check": False}, self.plain)
 
     @property
     def program(self) -> Program:
@@ -502,8 +502,7 @@ class TrainingStep(Compiled):
         )
         self._steps_separately = bool(watched or not self.by_rule or _is_changed(self.optimizer))
         if not self._steps_separately:
-            checked = modes_on and way() == "checked"
-            return checked_step(self, Compiled.__call__, args, named) if checked else super().__call__(*args, **named)
+            return super().__call__(*args, **named)
         return holding(self._lock, self._step, args, named)  # else the gradients of two threads would add up
 
     def _step(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
