@@ -59,8 +59,8 @@ from .symbols import BY_COLUMNS, VIEWS, Symbol, is_uniform, needed, symbols_in
 
 __all__ = [
     "BY_COLUMNS", "ELEMENTWISE", "KINDS", "OPSET", "SPECIAL", "VERSION", "VIEWS", "Lowered", "Read", "Symbol",
-    "at_once", "axes_of", "evaluate", "floats", "holding", "is_uniform", "leaves", "library", "needed", "np", "reader",
-    "reading", "rewritten", "sliced", "symbols_in", "vector",
+    "at_once", "axes_of", "bracketed", "evaluate", "floats", "holding", "is_uniform", "leaves", "library", "needed",
+    "np", "reader", "reading", "rewritten", "sliced", "symbols_in", "vector",
 ]  # fmt: skip
 
 VERSION = 1
@@ -104,6 +104,12 @@ class Read(NamedTuple):
 def sliced(x: slice) -> str:
     """The text of a slice between square brackets."""
     return ":".join("" if part is None else str(part) for part in (x.start, x.stop, x.step)[: 2 + bool(x.step)])
+
+
+def bracketed(x: Any, text: Callable[[Any], str]) -> str:
+    """A list or tuple as text, by a function for the text of each element."""
+    inner = ", ".join(map(text, x))
+    return f"[{inner}]" if x.__class__ is list else f"({inner}{',' * (len(x) == 1)})"
 
 
 @dataclass(frozen=True)
@@ -167,8 +173,7 @@ class Lowered:
         if x.__class__ is Symbol:
             return self.names[x]
         if x.__class__ in (tuple, list):
-            inner = ", ".join(map(self.shown, x))
-            return f"[{inner}]" if x.__class__ is list else f"({inner}{',' * (len(x) == 1)})"
+            return bracketed(x, self.shown)
         if x.__class__ is slice:
             return sliced(x)
         if x.__class__ is np.ndarray:

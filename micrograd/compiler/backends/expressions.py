@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, library, np, sliced
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, bracketed, floats, library, np, sliced
 
 # Operators, with their precedence
 SIGNS = {
@@ -147,8 +147,7 @@ class Text:
         if x.__class__ is Symbol:
             return self.of[x][0]
         if x.__class__ in (tuple, list):
-            inner = ", ".join(map(self.argument, x))
-            return f"({inner}{',' * (len(x) == 1)})" if x.__class__ is tuple else f"[{inner}]"
+            return bracketed(x, self.argument)
         if isinstance(x, np.dtype):
             return f"np.{x.name}"
         if x is None or x is ... or x.__class__ in (bool, int, float, str):

@@ -26,7 +26,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cache
 from itertools import starmap
 from typing import Any
@@ -38,6 +38,7 @@ from ..lowered import (
     Read,
     Symbol,
     at_once,
+    bracketed,
     floats,
     library,
     needed,
@@ -62,18 +63,15 @@ class Code:
     """The source of a program, and its function: `run`, or `careful` where that raises."""
 
     def __init__(self, program: Lowered):
-        outputs, updates = program.outputs, program.updates
-        sources = {read.name: read for read in program.reads}
-        writer = Writer(outputs, updates, sources)
+        writer = Writer(program)
         if any(symbol.shape and symbol.size * symbol.dtype.itemsize >= LARGE for symbol in program.steps):
             keep_memory()
-        lines = reading(program.reads)
-        self.source: str = writer.source(program.parameters, lines)
+        self.source: str = writer.source()
         self.run: Callable[..., Any] = _define(self.source, FAST | writer.names)
         self.careful: Callable[..., Any] = self.run
         if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
-            careful = Writer(outputs, updates, sources, careful=True)
-            self.careful = _define(careful.source(program.parameters, lines), vars(floats) | careful.names)
+            careful = Writer(program, careful=True)
+            self.careful = _define(careful.source(), vars(floats) | careful.names)
 
     def __call__(self, *given: Any) -> Any:
         """Run the program."""
@@ -104,20 +102,19 @@ def _define(source: str, names: dict[str, Any]) -> Callable:
 class Writer(Text):
     """Writes one program, line by line: what is used once, and short, is written where it is used."""
 
-    def __init__(
-        self, outputs: Any, updates: Sequence[tuple[Symbol, Any]], sources: Mapping[str, Read], careful: bool = False
-    ):
+    def __init__(self, program: Lowered, careful: bool = False):
         super().__init__(careful)
+        outputs = program.outputs
         self.names.update(vector=vector, at_once=at_once, setitem=operator.setitem, isub=operator.isub)
-        self.outputs = outputs
-        self.sources = sources
-        self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, updates))
+        self.program = program
+        self.reads: dict[str, Read] = {read.name: read for read in program.reads}
+        self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, program.updates))
         self.order: list[Symbol] = needed((outputs, self.writes))
         self.uses: Counter[Symbol] = Counter(symbols_in([*(x.args for x in self.order), outputs, self.writes]))
         self.uses.update(symbols_in(outputs))  # each gets its own line
         self.returned: set[Symbol] = {base(symbol) for symbol in symbols_in(outputs)}
 
-    def source(self, parameters: Sequence[str], reading: list[str]) -> str:
+    def source(self) -> str:
         """The whole source."""
         for symbol in self.order:
             if symbol.op == "input":
@@ -129,17 +126,17 @@ class Writer(Text):
                 self.of[symbol] = self.line(text) if alone else (text, strength)
             else:
                 self.of[symbol] = self._array(symbol)
-        answer = self._output(self.outputs)
+        answer = self._output(self.program.outputs)
         body, of_arrays = self.lines, any(symbol.shape is not None for symbol in self.order)
         if self.writes:
             writes = (f"    {write}" for write in starmap(self._write, self.writes))
             body = [*body, f"answer = {answer}", "at_once(", *writes, ")"]
             answer = "answer"
         body = [*body, f"return {answer}"]
-        text = "".join(f"    {line}\n" for line in [*reading, *body])
+        text = "".join(f"    {line}\n" for line in [*reading(self.program.reads), *body])
         known = (f"    # {name}: {_described(x)}\n" for name, x in self.names.items() if name[0] == "k")
         quiet = '@np.errstate(all="ignore")\n' * of_arrays
-        return f"{quiet}def program({', '.join(parameters)}):\n{''.join(known)}{text}"
+        return f"{quiet}def program({', '.join(self.program.parameters)}):\n{''.join(known)}{text}"
 
     def _array(self, symbol: Symbol) -> tuple[str, int]:
         """The expression of an array, or the name of a line; where that gets too long, its longest operand has one."""
@@ -185,7 +182,7 @@ class Writer(Text):
             if new.__class__ is Symbol and base(new).op == "input":
                 text += ".copy()"  # as it was before all writes
             return f"({how}, {self.argument(target)}, {'..., ' * (how == 'setitem')}{text}),"
-        read = self.sources[target.args[0]]
+        read = self.reads[target.args[0]]
         if read.kind == "value":
             return f"(setattr, {read.place}, '_data', {text}),"
         text = f"int({text})" if read.kind == "count" else text
@@ -193,8 +190,7 @@ class Writer(Text):
 
     def _output(self, tree: Any) -> str:
         if tree.__class__ in (tuple, list):
-            inner = ", ".join(map(self._output, tree))
-            return f"[{inner}]" if tree.__class__ is list else f"({inner}{',' * (len(tree) == 1)})"
+            return bracketed(tree, self._output)
         text, shape = self.argument(tree), getattr(tree, "shape", None)
         if shape is None:
             return text
