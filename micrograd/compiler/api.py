@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce, update_wrapper
 from itertools import count
-from operator import getitem
+from operator import attrgetter, getitem
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -118,10 +118,10 @@ def compile(
     >>> value_and_grad(compile(lambda x, y: (x * y) ** 2))(2.0, 3.0)
     (36.0, (36.0, 24.0))
     """
+    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
+    settings["check"] = check
     if fn is None:
-        return partial(
-            compile, scalars=scalars, batch=batch, backend=backend, update=update, devices=devices, check=check
-        )
+        return partial(compile, **settings)  # type: ignore[arg-type]
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     backends.check_name(backend)
@@ -133,8 +133,7 @@ def compile(
         raise ValueError(f"devices= is for backend='jax', found backend={backend!r}")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
-    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
-    return compiled(fn, fn, {**settings, "check": check})
+    return compiled(fn, fn, settings)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -530,15 +529,15 @@ class TrainingStep(Compiled):
         return self.loss.cache_info() if self._steps_separately else super().cache_info()
 
 
-METHODS = ("step", "zero_grad", "reduce", "_update", "_decay")  # what makes a step
-OURS = {kind: [getattr(kind, name) for name in METHODS] for kind in (SGD, Adam, AdamW)}
+METHODS = ("step", "zero_grad", "reduce", "_update", "_decay")  # which make a step
+methods_of = attrgetter(*METHODS)
+OURS = {cls: methods_of(cls) for cls in (SGD, Adam, AdamW)}
 
 
 def _is_changed(update: Any) -> bool:
-    """True if a method of an optimizer of ours was replaced since, on it or on its class."""
-    kind = update.__class__
-    held = [kind.step, kind.zero_grad, kind.reduce, kind._update, kind._decay]
-    return held != OURS.get(kind) or not vars(update).keys().isdisjoint(METHODS)
+    """True if a method of an optimizer of ours was replaced, on the optimizer or on its class."""
+    cls = update.__class__
+    return methods_of(cls) != OURS.get(cls) or not vars(update).keys().isdisjoint(METHODS)
 
 
 def _has_rule(update: Any) -> bool:
