@@ -16,14 +16,13 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce, update_wrapper
-from itertools import count
 from operator import attrgetter, getitem
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from ..autograd.transforms import Transformable
-from ..common.trees import leaves, tree_map
+from ..common.trees import leaves
 from ..engine.locks import holding
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.value import Value
@@ -34,7 +33,7 @@ from ..scalars.hooks import hooked
 from ..scalars.kinds import is_tracing, node_of, plain
 from ..tensor.optional import Tensor, np
 from . import backends
-from .build import Out, no_loss
+from .build import no_loss
 from .checked import Checked, checked_call, way
 from .inputs import TEXT, untraced
 from .lowered import Lowered
@@ -430,11 +429,11 @@ class Compiled(Transformable):
         """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""
         javascript, program = backends.bundled("javascript"), self._current()
         built, names = program.built, dict(zip(program.built.names, self.names, strict=False))
-        values, made = built.lowered.values, count()
-        tree: Any = values
-        if not built.as_text:
-            part = (lambda i: javascript.Part(values, i)) if built.vector else values.__getitem__
-            tree = tree_map(lambda x: part(next(made)) if isinstance(x, Out) else x, built.tree)
+        tree: Any = built.lowered.values
+        if built.vector:
+            tree = built.filled(javascript.Part(tree, i) for i in range(len(built.outs)))
+        elif not built.as_text:
+            tree = built.filled(tree)
         lowered = replace(built.lowered, gradients=None, by=())
         names, held = {name: name for name in built.names} | names, program._read
         text = holding(lock, lambda: javascript.module(lowered, held(), tree, names, built.labels, built.rules))

@@ -23,7 +23,7 @@ def program(x, y):
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -111,6 +111,7 @@ class Built:
         self, trace: Trace, fn: Any, args: Any, named: Any, names: list[str], settings: Any, reached: list[Any]
     ) -> None:
         backend = settings["backend"]
+        self.on_device: bool = bool(backends.has(backend, "RESIDENT"))
         given = Arguments(trace, args, names, settings["scalars"], settings["batch"])
         if self.trained and given.differentiable:
             raise TypeError(
@@ -141,7 +142,7 @@ class Built:
             if not symbols_in(x):  # it is known after all
                 rule(x)
         self.names: list[str] = given.names
-        self.resident: bool = bool(self.trained) and (self.vector or bool(backends.has(backend, "RESIDENT")))
+        self.resident: bool = bool(self.trained) and (self.vector or self.on_device)
         program = self._as_traced(given, alive, form, gradients)
         if self.vector:
             program = vectorized(program, form)
@@ -172,6 +173,11 @@ class Built:
         if not self.fused:
             return [[x] for x in self.own]
         return [] if self.places else [self.own]
+
+    def filled(self, parts: Iterable[Any]) -> Any:
+        """The function's output, with these parts for its nodes."""
+        following = iter(parts)
+        return tree_map(lambda x: next(following) if isinstance(x, Out) else x, self.tree)
 
     def _outputs(self, tree: Any, samples: int | None) -> None:
         """Record what the function returns."""
@@ -225,8 +231,7 @@ class Built:
         leaves = [*(leaf for leaf in alive if leaf.symbol in used and leaf not in chosen), *own]
         by = [*(read.name for read, _ in given.differentiable if read.name in gradients), *(leaf.name for leaf in own)]
         if self.plain and not self.vector and _is_nested(self.tree):
-            self.as_text, each = True, iter(values)
-            values = tree_map(lambda x: next(each) if isinstance(x, Out) else x, self.tree)
+            self.as_text, values = True, self.filled(values)
         return Lowered(
             (*["leaves"] * bool(leaves), *given.names),
             (*(Read(leaf.name, "leaves", (i,)) for i, leaf in enumerate(leaves)), *given.reads),

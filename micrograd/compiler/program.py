@@ -46,7 +46,6 @@ from ..scalars.release import release
 from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
-from . import backends
 from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
@@ -74,12 +73,13 @@ class Program:
         if kinds == {"vector"} and not built.check:
             self._read: Any = Numbers(built.leaves, built.own)
         else:
-            self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
+            self._read = _reader(built.leaves, built.on_device) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.used, built.needed(), built.answers)
+        watched = built.used, built.needed(), built.answers
+        self.guard: tuple[str, dict[str, Any]] = guards.checks(*watched)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
         if not self.current():  # the function itself changed what it reads, which happens once
-            self.guard = Guards(owner.origin, named).checks(built.used, built.needed(), built.answers)
+            self.guard = Guards(owner.origin, named).checks(*watched)
             self.current = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
@@ -145,8 +145,7 @@ class Program:
             outs = list(outs) if self.settings["batch"] else outs.tolist()
         if built.tree.__class__ is Out:
             return self._answer(built.tree, outs[0], call)
-        made = iter(outs)
-        return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, built.tree)
+        return built.filled([self._answer(out, value, call) for out, value in zip(built.outs, outs, strict=True)])
 
     __call__ = _run
 
@@ -282,8 +281,9 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
         guards = Guards(owner.origin, named)
         plain = owner.plain and not nodes
         built = Built(owner.fn, args, named, owner.names, plain, owner.settings, guards.reached)
-    made = TrainingProgram if built.update is not None else OnDevice if _is_resident(owner.settings) else Program
-    return made(owner, built, named, guards)
+    if built.update is not None:
+        return TrainingProgram(owner, built, named, guards)
+    return (OnDevice if built.on_device else Program)(owner, built, named, guards)
 
 
 class ProgramCall:
@@ -475,18 +475,12 @@ class ProgramRow(Many):
         return True
 
 
-def _is_resident(settings: dict[str, Any]) -> bool:
-    """True if arrays stay where the back end has them."""
-    return bool(backends.has(settings["backend"], "RESIDENT"))
-
-
-def _reader(nodes: Sequence[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
-    """A function that reads the current data of the nodes: of those that stay on a device, where they are."""
+def _reader(nodes: Sequence[Any], on_device: bool) -> Callable[[], tuple[list[Any]]]:
+    """A function that reads the current data of the nodes. An array that is on a device is read there."""
     if all(isinstance(x, Value) for x in nodes):
         return lambda: ([x._data for x in nodes],)
-    if resident:
-        return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
-    return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
+    array_of = at_hand if on_device else operator.attrgetter("_data")
+    return lambda: ([array_of(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
 
 
 def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
