@@ -211,7 +211,7 @@ class TrainingProgram(OnDevice):
         if not (self.fixed <= vars(self.update).items() and same(self.update.params, self.params)):
             return False
         store = self.store
-        at_home = not store or "data" not in store.held  # a Value in the store cannot be frozen unseen
+        at_home = not store or "data" not in store.arrays  # a Value in the store cannot be frozen unseen
         if any(p.requires_grad for p in self.frozen) or (at_home and not all(p.requires_grad for p in self.unseen)):
             return False
         if store and self.built.remembered and not store.has_states(self.update.state):
@@ -249,7 +249,7 @@ class TrainingProgram(OnDevice):
         names, state = self.built.remembered, self.update.state
         for store, params in groups:
             store.fetch(names, state, params)
-        return [(store.held, store.held) for store, _ in groups]
+        return [(store.arrays, store.arrays) for store, _ in groups]
 
     def _states(self) -> list[Any]:
         """The states, with an entry for each thing that the optimizer remembers; None if it remembers nothing."""
