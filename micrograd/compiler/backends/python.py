@@ -16,9 +16,9 @@ def program(x, y):
 >>> code(0.0, 2.0)
 (1.0, (2.0, 0.0))
 
-Numbers are written as one would by hand: an expression used once is inlined. Where Python raises (`1.0 / 0.0`,
-`exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754. Arrays are written in
-the same way, `np.maximum(x @ p0.T + p1, 0.0)`: see `expressions`.
+Numbers are written as a person would write them, so an expression that is used once is inlined. If Python raises
+(`1.0 / 0.0`, `exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754. Arrays are
+written in the same way, such as `np.maximum(x @ p0.T + p1, 0.0)` (see `expressions`).
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from ..lowered import (
 )  # fmt: skip
 from .expressions import ATOM, FAST, Text
 
-LARGE = 2**17  # bytes, which malloc maps afresh at each allocation
-WIDEST, SHORT = 88, 12  # the longest expression, and the longest that stays where it is used
-SCALARS = ELEMENTWISE - {"where"} | {".sum", ".max", ".min"}  # what returns NumPy's numbers, not arrays of shape ()
+LARGE = 2**17  # bytes: malloc maps such a block again at each allocation
+WIDEST, SHORT = 88, 12  # the longest expression, and the longest operand that always stays in place
+SCALARS = ELEMENTWISE - {"where"} | {".sum", ".max", ".min"}  # operations that return NumPy's numbers for shape ()
 
 
 def lacks(program: Lowered) -> str:
-    """Nothing."""
+    """An empty string, since this back end can compile every program."""
     return ""
 
 
 class Code:
-    """The source of a program, and its function: `run`, or `careful` where that raises."""
+    """The source of a program, and its function: `run`, or `careful` if `run` raises."""
 
     def __init__(self, program: Lowered):
         writer = Writer(program)
@@ -69,16 +69,16 @@ class Code:
         self.source: str = writer.source()
         self.run: Callable[..., Any] = _define(self.source, FAST | writer.names)
         self.careful: Callable[..., Any] = self.run
-        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
+        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):
             careful = Writer(program, careful=True)
             self.careful = _define(careful.source(), vars(floats) | careful.names)
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """Run the program."""
         try:
-            return self.run(*given)
+            return self.run(*arguments)
         except (ArithmeticError, ValueError):
-            return self.careful(*given)
+            return self.careful(*arguments)
 
 
 compile = Code
@@ -86,10 +86,10 @@ compile = Code
 
 @cache
 def keep_memory() -> None:
-    """Have malloc keep memory that is freed for the next step, instead of mapping it again, at four times the cost.
+    """Have malloc keep freed memory for the next step, instead of mapping it again, at four times the cost.
 
-    In glibc, blocks up to the largest that was ever freed are kept, and this one is as large as it admits (see
-    mallopt(3)). It is never written to, and so takes no memory.
+    In glibc, blocks up to the size of the largest that was ever freed are kept. This one has the largest size that
+    glibc admits (see mallopt(3)). It is never written to, and so takes no memory.
     """
     np.empty(2**25 - 2**16, np.int8)
 
@@ -100,7 +100,7 @@ def _define(source: str, names: dict[str, Any]) -> Callable:
 
 
 class Writer(Text):
-    """Writes one program, line by line: what is used once, and short, is written where it is used."""
+    """Writes one program, line by line. A short expression that is used once is written where it is used."""
 
     def __init__(self, program: Lowered, careful: bool = False):
         super().__init__(careful)
@@ -111,7 +111,7 @@ class Writer(Text):
         self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, program.updates))
         self.order: list[Symbol] = needed((outputs, self.writes))
         self.uses: Counter[Symbol] = Counter(symbols_in([*(x.args for x in self.order), outputs, self.writes]))
-        self.uses.update(symbols_in(outputs))  # each gets its own line
+        self.uses.update(symbols_in(outputs))  # counted twice, so each output has its own line
         self.returned: set[Symbol] = {base(symbol) for symbol in symbols_in(outputs)}
 
     def source(self) -> str:
@@ -134,12 +134,12 @@ class Writer(Text):
             answer = "answer"
         body = [*body, f"return {answer}"]
         text = "".join(f"    {line}\n" for line in [*reading(self.program.reads), *body])
-        known = (f"    # {name}: {_described(x)}\n" for name, x in self.names.items() if name[0] == "k")
+        constants = (f"    # {name}: {_described(x)}\n" for name, x in self.names.items() if name[0] == "k")
         quiet = '@np.errstate(all="ignore")\n' * of_arrays
-        return f"{quiet}def program({', '.join(self.program.parameters)}):\n{''.join(known)}{text}"
+        return f"{quiet}def program({', '.join(self.program.parameters)}):\n{''.join(constants)}{text}"
 
     def _array(self, symbol: Symbol) -> tuple[str, int]:
-        """The expression of an array, or the name of a line; where that gets too long, its longest operand has one."""
+        """The expression of an array, or the name of its line. Long operands get lines until it is short enough."""
         if symbol.ndim and (symbol.op == "accumulate" or (symbol.op == "scatter" and library.is_basic(symbol.args[1]))):
             return self._added(symbol)
         text, strength = self.array(symbol)
@@ -203,7 +203,7 @@ class Writer(Text):
 
 
 def base(symbol: Symbol) -> Symbol:
-    """The Symbol whose memory this one shares: itself, unless it is a view."""
+    """The Symbol whose memory this Symbol shares, which is itself unless it is a view."""
     while symbol.op in VIEWS and symbol.args[0].__class__ is Symbol:
         symbol = symbol.args[0]
     return symbol
@@ -213,12 +213,12 @@ def _described(x: Any) -> str:
     """A constant, for a comment."""
     if x.__class__ is not np.ndarray or x.size == 1:
         return repr(x).replace("\n", " ")
-    alike = f", all {x.flat[0]}" if x.size and not any(x.strides) else ""
-    return f"{x.dtype}{list(x.shape)}{alike}"
+    of_one_number = f", all {x.flat[0]}" if x.size and not any(x.strides) else ""
+    return f"{x.dtype}{list(x.shape)}{of_one_number}"
 
 
 def _in_place(target: Symbol, new: Any) -> tuple[str, Symbol, Any]:
-    """How a new value is written: an array from which something is subtracted needs no second one."""
+    """How a new value is written. A difference from the array itself is subtracted in place, without a second array."""
     if target.shape is not None and new.op == "subtract" and new.args[0] is target:
         return "isub", target, new.args[1]
     return "setitem", target, new
