@@ -109,14 +109,15 @@ def vectorized(program: Lowered, form: NormalForm) -> Lowered:
     trace.settle()
     arguments = [read for read in program.reads if read.parameter != "leaves" and read.kind != "lists"]
     names = {read.name: read.keys[0] for read in program.reads if read.parameter == "leaves"}
-    order = dict.fromkeys([*(x.args[0] for x in plan.free), *list(names)[len(names) - len(own) :]])
+    first = len(names) - len(own)  # of the leaves in `by`
+    order = dict.fromkeys([*(x.args[0] for x in plan.free), *list(names)[first:]])
     return replace(
         program,
         reads=(*arguments, *(read for read, symbols in blocks if symbols and read.kind != "samples")),
         values=values,
         gradients=None if program.gradients is None else [*gradients.values()],
         by=(*gradients,),
-        leaves=(*program.leaves[: len(names) - len(own)], *(program.leaves[names[x]] for x in order)),
+        leaves=(*program.leaves[:first], *(program.leaves[names[x]] for x in order)),
     )
 
 
