@@ -148,9 +148,10 @@ def _stepped(update: Any, result: Any) -> Any:
 
 
 def snapshot(update: Any) -> list[tuple[Any, ...]]:
-    """Each parameter of an optimizer with its data, gradient, state, and the content of the state, as copies."""
-    params = [] if update is None else update.params
-    return [(p, copy(plain(p)), p.grad, update.state[p], deepcopy(dict(update.state[p]))) for p in params]
+    """Each parameter of an optimizer with a copy of its data, its gradient, its state, and a copy of the content."""
+    if update is None:
+        return []
+    return [(p, copy(plain(p)), p.grad, update.state[p], deepcopy(dict(update.state[p]))) for p in update.params]
 
 
 def set_back(parameters: list[tuple[Any, ...]]) -> None:
