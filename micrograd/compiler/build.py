@@ -173,8 +173,8 @@ class Built:
         """Groups of outside nodes. If no node of a group required a gradient, neither would the results."""
         if self.trained:
             # A program with a store sees for itself whether its parameters require gradients
-            used = set() if self.vector else set(map(id, self.used))
-            return [[x] for x in self.trained if id(x) in used]
+            used = set(map(id, self.used))
+            return [] if self.vector else [[x] for x in self.trained if id(x) in used]
         if not self.fused:
             return [[x] for x in self.own]
         return [] if self.places else [self.own]
@@ -193,8 +193,6 @@ class Built:
                     f"a compiled function returns nodes, numbers, arrays, or lists, tuples and dicts of them, found "
                     f"{type(x).__name__} {x!r:.60}"
                 )
-        nodes = [x for x in leaves(tree) if is_traced(x)]
-        roots = [] if self.plain else list(filter(_is_recorded, nodes))
         indices = count()  # a node that is returned twice is two outputs
         out_of = lambda x: Out(x, next(indices) if not self.plain and x.requires_grad else None)  # noqa: E731
         self.tree: Any = tree_map(lambda x: out_of(x) if is_traced(x) else x, tree)
@@ -203,8 +201,9 @@ class Built:
             for out in self.outs:
                 out.shape, out.dtype, out.is_array = (samples,), np.dtype(float), True
         else:
-            alone = len(roots) == 1 and prod(getattr(data_of(roots[0]), "shape", None) or ()) == 1
-            self.fused = alone and not (self.vector and len(nodes) > 1)
+            roots = [out for out in self.outs if out.root is not None]
+            alone = len(roots) == 1 and prod(roots[0].shape or ()) == 1
+            self.fused = alone and not (self.vector and len(self.outs) > 1)
         if self.trained and not (self.fused and len(self.outs) == 1):
             raise no_loss()
 
@@ -306,13 +305,16 @@ class Built:
             reads += [Read(name_of[id(x)], "update", (1, "data", i)) for i, x in enumerate(self.trained)]
         reads = list({read.name: read for read in (*self.lowered.reads, *reads)}.values())
         names = {symbol.args[0] for symbol in needed(values) if symbol.op == "input"}
-        parameters = {read.parameter for read in reads if read.name in names}
-        used = {x.name for x in reads if any(name == x.name or name.startswith(f"{x.name}_") for name in names)}
-        reads = [read for read in reads if read.name in used or read.parameter in parameters & {"leaves"}]
+
+        def is_used(read: Read) -> bool:
+            return any(name == read.name or name.startswith(f"{read.name}_") for name in names)
+
+        used = {read.parameter for read in reads if is_used(read)}
+        # The leaves are unpacked all at once
+        reads = [read for read in reads if is_used(read) or read.parameter in used & {"leaves"}]
         self.labels, self.rules = Lowered(self.lowered.parameters, tuple(reads), values), rules
         code = compiled("python", self.labels)
-        parameters = {read.parameter for read in reads}
-        places = [i for i, name in enumerate(self.lowered.parameters) if name in parameters]
+        places = [i for i, name in enumerate(self.lowered.parameters) if name in used]
         passed: list[Any] = [None]  # the content of the arrays that passed last: labels are often passed again
 
         def check(arguments: Sequence[Any]) -> None:

@@ -119,8 +119,7 @@ class Writer(Text):
         for symbol in self.order:
             if symbol.op == "input":
                 self.of[symbol] = symbol.args[0], ATOM
-                continue
-            if symbol.shape is None:
+            elif symbol.shape is None:
                 text, strength = self.number(symbol)
                 alone = self.uses[symbol] > 1 or len(text) > WIDEST
                 self.of[symbol] = self.line(text) if alone else (text, strength)
