@@ -98,7 +98,7 @@ class Store:
 
     def _take_states(self, names: Mapping[str, bool], state: dict[Any, Any], params: Sequence[Any]) -> None:
         states = states_of(state, params)
-        contents = [state.data for state in states]  # another store may have had some
+        contents = [s.data for s in states]  # another store may have had some
         like, arrays = self.arrays["data"], {}
         self.counts = {name for name in names if not names[name]}
         for name in names:
@@ -110,7 +110,7 @@ class Store:
                 # After an eager step on an array of shape (), this is a number, by NumPy's rules
                 array = contents[0].get(name, 0)
                 arrays[name] = array if isinstance(array, np.ndarray) else np.full(like.shape, array, like.dtype)
-        moves = [(setattr, state, "kept", self) for state in states]
+        moves = [(setattr, s, "kept", self) for s in states]
         at_once((self.arrays.update, arrays), *moves, (setattr, self, "states", list(map(weakref.ref, states))))
 
     def has_states(self, state: dict[Any, Any]) -> bool:
