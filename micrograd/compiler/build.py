@@ -267,8 +267,8 @@ class Built:
         for i, (name, g) in enumerate(zip(program.by, program.gradients or (), strict=True)):
             symbol = inputs[name]
             array, state = (symbol.shape, symbol.dtype, symbol.named), {}
-            for key, is_array in rule._remembers.items():  # an array like the parameter's, or a count
-                state[key] = graph.input(f"s{i}_{key}", *(array if is_array or self.apart else ()))
+            for key, has_shape in rule._remembers.items():  # a part of the parameter's shape, or a count
+                state[key] = graph.input(f"s{i}_{key}", *(array if has_shape or self.apart else ()))
             p, before = SimpleNamespace(data=symbol), dict(state)
             rule._update(p, g, state)
             changed = {key: x for key, x in state.items() if x is not before[key]}
@@ -366,7 +366,7 @@ def _simplified(program: Lowered) -> Lowered:
 
 def counts_differ(update: Any, params: list[Any]) -> bool:
     """True if the optimizer counts its steps, and has made more with one of the parameters than with another."""
-    counts = [name for name, is_array in (update._remembers or {}).items() if not is_array]
+    counts = [name for name, has_shape in (update._remembers or {}).items() if not has_shape]
     states = [update.state[p] for p in params] if counts else []
     return any(len({state.get(name, 0) for state in states}) > 1 for name in counts)
 

@@ -261,9 +261,9 @@ class TrainingProgram(OnDevice):
         holders = states_of(self.update.state, self.trained)
         states = self.states = [x.data for x in holders]
         for i, content in enumerate(states):
-            for name, is_array in names.items():
-                if not (self.tensors and is_array):
-                    content.setdefault(name, 0.0 if is_array else 0)
+            for name, has_shape in names.items():
+                if not (self.tensors and has_shape):
+                    content.setdefault(name, 0.0 if has_shape else 0)
                 elif content.get(name) is not self.own.get((i, name), self):
                     content[name] = self.own[i, name] = np.full_like(self.tensors[i]._node._data, content.get(name, 0))
         known: dict[str, Any] = {"update": self.update, "version": version}

@@ -126,14 +126,15 @@ class Writer(Text):
             else:
                 self.of[symbol] = self._array(symbol)
         answer = self._output(self.program.outputs)
-        body, of_arrays = self.lines, any(symbol.shape is not None for symbol in self.order)
+        lines = [*reading(self.program.reads), *self.lines]
         if self.writes:
             writes = (f"    {write}" for write in starmap(self._write, self.writes))
-            body = [*body, f"answer = {answer}", "at_once(", *writes, ")"]
+            lines += [f"answer = {answer}", "at_once(", *writes, ")"]
             answer = "answer"
-        body = [*body, f"return {answer}"]
-        text = "".join(f"    {line}\n" for line in [*reading(self.program.reads), *body])
+        lines.append(f"return {answer}")
+        text = "".join(f"    {line}\n" for line in lines)
         constants = (f"    # {name}: {_described(x)}\n" for name, x in self.names.items() if name[0] == "k")
+        of_arrays = any(symbol.shape is not None for symbol in self.order)
         quiet = '@np.errstate(all="ignore")\n' * of_arrays
         return f"{quiet}def program({', '.join(self.program.parameters)}):\n{''.join(constants)}{text}"
 
