@@ -119,7 +119,7 @@ class NormalForm:
         """An operand as a sum. If it is a sum with no other user, it is merged."""
         if x.__class__ is float:
             return x, []
-        return self._free.pop(x, None) or (0.0, [(1.0, x, ONE)])
+        return self._free.pop(x, None) or _single(x)
 
     def _number(self, x: Any) -> float:
         """The number in an operand."""
@@ -129,14 +129,14 @@ class NormalForm:
         """a + sign * b. An operand stays as it is if the numbers in both would cancel or overflow."""
         m, n = self._number(a), sign * self._number(b)
         apart = m != 0 and n != 0 and ((m < 0) != (n < 0) or isinf(m + n))
-        left, terms = (0.0, [(1.0, a, ONE)]) if apart and b.__class__ is float else self._terms(a)
-        right, added = (0.0, [(1.0, b, ONE)]) if apart and b.__class__ is not float else self._terms(b)
+        left, terms = _single(a) if apart and b.__class__ is float else self._terms(a)
+        right, added = _single(b) if apart and b.__class__ is not float else self._terms(b)
         added = added if sign == 1 else [(-c, p, q) for c, p, q in added]
         return left + sign * right, _joined(terms, added)
 
     def _scaled(self, x: int, number: float) -> Sum | None:
         """x * number; None if a factor would not be moderate."""
-        m, terms = self._free.get(x) or (0.0, [(1.0, x, ONE)])
+        m, terms = self._free.get(x) or _single(x)
         scaled = m * number, [(c * number, p, q) for c, p, q in terms]
         if not (_is_moderate(number) and _is_moderate(scaled[0]) and all(_is_moderate(c) for c, _, _ in scaled[1])):
             return None
@@ -157,7 +157,7 @@ class NormalForm:
 
     def _factor(self, x: int) -> tuple[float, int]:
         """A node as a number times a node."""
-        number, [(c, p, q), *more] = self._free.get(x) or (0.0, [(1.0, x, ONE)])
+        number, [(c, p, q), *more] = self._free.get(x) or _single(x)
         return (1.0, x) if number or more or q != ONE or c == 0 else (c, p)
 
     def _split(self) -> None:
@@ -187,6 +187,11 @@ class NormalForm:
 def constant(x: Any) -> float:
     """A constant as a number. In a batch, the slope of a floor is an array with the same number for each sample."""
     return float(x.flat[0] if hasattr(x, "flat") else x)
+
+
+def _single(x: int) -> Sum:
+    """A node as a sum of one term."""
+    return 0.0, [(1.0, x, ONE)]
 
 
 def _is_moderate(factor: float) -> bool:
