@@ -157,7 +157,7 @@ def signature(x: Any) -> Any:
         return type(x)
     raise TypeError(
         f"found {type(x).__name__} {x!r:.50} among the arguments of a compiled function: it takes numbers, arrays, "
-        "Values, Tensors, and lists, tuples and dicts of them; anything else by keyword"
+        "Values, Tensors, and lists, tuples and dicts of them; pass anything else by keyword"
     )
 
 

@@ -7,7 +7,7 @@ Between the trace and the code, each step goes from a program to a program (`low
     arrays       NumPy, one operation a line            arrays
     arrays       many numbers as few (`vectorize`)      a vector of all outputs, and one of all gradients
 
-For an output of one element, the gradients are computed along with it (`fused`). For other outputs there is a second
+If there is one output of one element, its gradients are computed along with it (`fused`). Otherwise there is a second
 program (`back`), which takes the incoming gradients (the seeds) and recomputes the forward half.
 
 >>> settings = {"scalars": False, "batch": False, "backend": "auto", "update": None, "devices": None}

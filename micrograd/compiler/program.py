@@ -1,7 +1,7 @@
 """One program: a function compiled for arguments of one signature, and results with a history.
 
-`Program` traces the function, differentiates it and generates code; calling it runs that code. Its result is a node
-whose row belongs to the program:
+A call of a `Program` runs the code that was generated for the function and its gradients (`Built`). The result is a
+node whose row belongs to the program:
 
 >>> from .api import compile
 >>> x = Value(3.0)
@@ -55,9 +55,11 @@ from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
     "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
-    "in another place, or from what was computed from it: pass detach() of one, or compile gradient(fn)"
+    "in another place, or from a node that was computed from it: pass detach() of one of them, or compile gradient(fn)"
 )
-_CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
+_CHANGED = (
+    "create_graph=True: a number or an array that a compiled call used was changed since: call the function again"
+)
 
 
 class Program:
