@@ -7,7 +7,7 @@ The files are listed in the order in which a function passes through them. Each 
         traced_nodes what the function sees: Values and Tensors whose data are Symbols
         trace        the run, in which every op returns a Symbol
         trace_errors what a traced function must not do
-        remains      what a trace leaves behind is taken back
+        remains      what to take back after a trace
 2.  Simplify: the graph of Symbols, each in its simplest form.
         primitives   the operations, and what each does to arrays
         graph        equal Symbols are one object
@@ -16,17 +16,17 @@ The files are listed in the order in which a function passes through them. Each 
         inputs       what the function sees of its arguments, and where a program reads them
         lowered      the public form, which prints as a page
 4.  Vectorize: from many numbers to few arrays, and to matrix products.
-        vectorize    a folder: sums of products, slots of arrays, and levels of what is computed together
+        vectorize    a folder: sums of products, slots of arrays, and levels of numbers that are computed together
 5.  Compile: from the program to a function.
-        backends     how one is found, and `python`, which writes source; the folder `micrograd/backends` has others
+        backends     how a back end is found, and `python`, which writes source; `micrograd/backends` has more
 6.  Interface: what happens in a call.
         build        the five steps above, combined
-        data         what is constant, and not looked into
-        stale        detect when a trace is stale
+        data         numbers and text, and containers of nothing else, which are constants
+        stale        when a trace is stale
         offload      where numbers are between the steps of a training program
-        program      runs what was built, and returns nodes
-        api          `compile`: which program for which call
-        checked      `compile(fn, check=True)`: the function itself beside its program
+        program      run a program, and return nodes
+        api          `compile`, which chooses the program for a call
+        checked      `compile(fn, check=True)`, which runs the function itself beside its program
 
 For a quick tour, read `trace`, `graph` and `backends/python`: together they form a complete compiler. `vectorize` is
 what makes scalars fast.

@@ -1,8 +1,8 @@
 """`compile`: the public interface, and the cache of programs.
 
 A compiled function caches one program for each signature of its arguments (shapes, dtypes, which of them require a
-gradient). It is traced again when an object it read was replaced (a parameter, a layer, a string), or a module switched
-between `train` and `eval`; see `stale`.
+gradient). It is traced again if an object that it read was replaced (a parameter, a layer, a string), or if a module
+was switched between `train` and `eval`; see `stale`.
 
     f = compile(lambda x, y: (x * y).exp())
     loss = f(2.0, w)          traces on the first call, then runs the program: value and gradients together
@@ -16,14 +16,13 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce, update_wrapper
-from itertools import count
-from operator import getitem
+from operator import attrgetter, getitem
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from ..autograd.transforms import Transformable
-from ..common.trees import leaves, tree_map
+from ..common.trees import leaves
 from ..engine.locks import holding
 from ..engine.modes import is_grad_enabled, modes_on
 from ..engine.value import Value
@@ -34,8 +33,8 @@ from ..scalars.hooks import hooked
 from ..scalars.kinds import is_tracing, node_of, plain
 from ..tensor.optional import Tensor, np
 from . import backends
-from .build import Out, no_loss
-from .checked import Checked, checked_call, checked_step, way
+from .build import no_loss
+from .checked import Checked, checked_call, way
 from .inputs import TEXT, untraced
 from .lowered import Lowered
 from .offload import AwayValue, may_be_used
@@ -47,7 +46,7 @@ MOST = 128  # programs cached by one function; the oldest is dropped first
 
 
 class CacheInfo(NamedTuple):
-    """Cache statistics of a compiled function: calls that found their program, and calls that had to trace."""
+    """Cache statistics of a compiled function: calls whose program was in the cache, and calls that had to trace."""
 
     hits: int
     misses: int
@@ -69,17 +68,17 @@ def compile(
 
     Use it for a loss that a loop calls in each step, or with `update=` for the whole step. The first call traces fn,
     and later calls run the program, which gives fn's results and gradients up to rounding. Shapes should stay the same,
-    and no `if` may depend on a number. What fn finds besides its arguments is of four kinds, which the guide
+    and no `if` may depend on a number. Besides its arguments, fn uses things of four kinds, which the guide
     `docs/contract.md` lists in full.
 
     - Live values are read at each call. They are the numbers of the nodes that fn reaches, and the settings and state
       of an optimizer in `update=`.
-    - Watched properties lead to a new trace when they change. They are `requires_grad`, `training`, what the names in
-      the code are bound to, and what is in the containers that the code reads through, except for numbers.
-    - Constant is everything else, until `f.retrace()`. Most often it is a number in a container or an array, what is in
-      a container of more than 100 numbers or texts, and what other libraries, the clock and files say.
-    - Refused operations raise an error that names what and where. Such an operation reads or writes a number or a
-      `.grad` of a node, calls `backward()`, writes in place, draws random numbers, or changes a setting.
+    - Watched properties lead to a new trace when they change. They are `requires_grad`, `training`, the objects that
+      names in the code are bound to, and the content, except for numbers, of the containers that the code reads.
+    - Constants are everything else, until `f.retrace()`. Most often they are numbers in a container or an array, the
+      content of a container of more than 100 numbers or texts, and the answers of other libraries, the clock and files.
+    - Refused operations raise an error that names the operation and the line. Such an operation reads or writes a
+      number or a `.grad` of a node, calls `backward()`, writes in place, draws random numbers, or changes a setting.
 
     Args:
         fn: function of numbers (which it sees as Values), arrays (as Tensors), nodes, and lists, tuples and dicts of
@@ -106,7 +105,7 @@ def compile(
         TypeError: fn is not callable, or `update` is not an optimizer.
         ValueError: `backend` is unknown, or both `scalars` and `batch` are set.
         ModuleNotFoundError: `backend="jax"`, and JAX is not installed.
-        RuntimeError: fn does what is refused when it is traced or, with `check`, its program differs from it.
+        RuntimeError: (in a call) fn uses a refused operation or, with `check`, its program differs from it.
 
     >>> from micrograd import Value, value_and_grad
     >>> w = Value(3.0)
@@ -118,10 +117,10 @@ def compile(
     >>> value_and_grad(compile(lambda x, y: (x * y) ** 2))(2.0, 3.0)
     (36.0, (36.0, 24.0))
     """
+    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
+    settings["check"] = check
     if fn is None:
-        return partial(
-            compile, scalars=scalars, batch=batch, backend=backend, update=update, devices=devices, check=check
-        )
+        return partial(compile, **settings)  # type: ignore[arg-type]
     if not callable(fn):
         raise TypeError(f"compile takes a function, found {type(fn).__name__}")
     backends.check_name(backend)
@@ -133,16 +132,15 @@ def compile(
         raise ValueError(f"devices= is for backend='jax', found backend={backend!r}")
     if scalars and batch:
         raise ValueError("found scalars=True and batch=True: choose one")
-    settings = {"scalars": scalars, "batch": batch, "backend": backend, "update": update, "devices": devices}
-    return compiled(fn, fn, {**settings, "check": check})
+    return compiled(fn, fn, settings)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Cache keys
 
 
-def kind(x: Any) -> Any:
-    """The signature of an argument: what a program depends on."""
+def signature(x: Any) -> Any:
+    """The properties of an argument that a program depends on, as a part of the key."""
     if x.__class__ is float or x.__class__ is int:
         return x.__class__
     if isinstance(x, np.ndarray):
@@ -154,40 +152,42 @@ def kind(x: Any) -> Any:
     if isinstance(x, TEXT):
         return type(x), x
     if isinstance(x, (list, tuple, dict)):
-        return _of_parts(x, kind)
+        return _of_parts(x, signature)
     if isinstance(x, (int, float, np.integer, np.floating)):
         return type(x)
     raise TypeError(
         f"found {type(x).__name__} {x!r:.50} among the arguments of a compiled function: it takes numbers, arrays, "
-        "Values, Tensors, and lists, tuples and dicts of them; anything else by keyword"
+        "Values, Tensors, and lists, tuples and dicts of them; pass anything else by keyword"
     )
 
 
-def _of_parts(x: Any, of: Callable[[Any], Any]) -> Any:
-    """The signature of a list, tuple or dict; `of` gives that of a part."""
-    return type(x), *((tuple(x), *map(of, x.values())) if isinstance(x, dict) else map(of, x))
+def _of_parts(x: Any, of_part: Callable[[Any], Any]) -> Any:
+    """The signature of a list, tuple or dict, by a function for the signature of each part."""
+    if isinstance(x, dict):
+        return type(x), tuple(x), *map(of_part, x.values())
+    return type(x), *map(of_part, x)
 
 
 class Same:
     """An object in a key, which is equal only to itself."""
 
-    def __init__(self, x: Any):
-        self.x = x
+    def __init__(self, target: Any):
+        self.target = target
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.x is self.x
+        return isinstance(other, Same) and other.target is self.target
 
     def __hash__(self) -> int:
-        return id(self.x)
+        return id(self.target)
 
 
-def _held(x: Any, name: str) -> Any:
-    """An attribute of an argument, as a part of the key: its value, or which object it is."""
-    held = getattr(x, name, None)
+def _attribute(x: Any, name: str) -> Any:
+    """An attribute of an argument, as a part of the key: by its value or, if it cannot be hashed, by its identity."""
+    attribute = getattr(x, name, None)
     try:
-        return static(name, held)
+        return static(name, attribute)
     except TypeError:
-        return Same(getattr(held, "__func__", held))
+        return Same(getattr(attribute, "__func__", attribute))
 
 
 def static(name: str, x: Any) -> Any:
@@ -203,7 +203,7 @@ def static(name: str, x: Any) -> Any:
     except TypeError:
         raise TypeError(
             f"{name}= holds a {type(x).__name__}, which cannot be hashed, so a compiled function cannot tell it from "
-            "another: pass numbers, strings, lists, tuples or dicts of them, or close over it"
+            f"another {type(x).__name__}: pass numbers, strings, or lists, tuples or dicts of them, or close over it"
         ) from None
     return type(x), x
 
@@ -211,24 +211,24 @@ def static(name: str, x: Any) -> Any:
 def names_of(function: Any) -> list[str]:
     """The names of a function's positional parameters, if they can be inspected."""
     try:
-        found = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _key(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The cache key of a call."""
-    key: Any = tuple(map(kind, args))
+    key: Any = tuple(map(signature, args))
     if modes_on and not is_grad_enabled():
         key = (False, key)
     return (key, *((name, static(name, x)) for name, x in named.items())) if named else key
 
 
 def _is_taken(x: Any) -> bool:
-    """True if x can be an argument."""
+    """True if a compiled function takes x as an argument."""
     try:
-        return bool(kind(x))
+        return bool(signature(x))
     except TypeError:
         return False
 
@@ -246,11 +246,11 @@ def compiled(fn: Callable, origin: Callable, settings: dict[str, Any], plain: bo
 
 def class_for(settings: dict[str, Any]) -> type[Compiled]:
     """The class of a compiled function with these settings."""
-    kind = Compiled if settings["update"] is None else TrainingStep
-    return type(kind.__name__, (Checked, kind), {"__slots__": ()}) if settings["check"] else kind
+    cls = Compiled if settings["update"] is None else TrainingStep
+    return type(cls.__name__, (Checked, cls), {"__slots__": ()}) if settings["check"] else cls
 
 
-BOUND = (partial, MethodType)  # which are no methods of the class that they are stored in
+UNBOUND = (partial, MethodType)  # a class that stores one of these does not bind it to its objects
 
 
 class Methods:
@@ -258,7 +258,7 @@ class Methods:
 
     def __init__(self, owner: Any):
         self.owner = owner
-        self.by: dict[Compiled, Compiled] = {}
+        self.by_function: dict[Compiled, Compiled] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
@@ -279,8 +279,8 @@ class Compiled(Transformable):
         self._last: Program | None = None
         self._hits: int = 0
         self._misses: int = 0
-        self._attributes: set[str] = set()  # names of attributes that are read of arguments
-        self._elsewhere: dict[int, Methods] = {}  # methods of objects without a `__dict__`, and of classes
+        self._attributes: set[str] = set()  # the names of those attributes of arguments that the function reads
+        self._elsewhere: dict[int, Methods] = {}  # the methods of classes, and of objects without a `__dict__`
         self._bound: WeakSet[Compiled] = WeakSet()  # the methods of all objects
         self._lock = threading.RLock()
         update_wrapper(self, origin, updated=())
@@ -294,7 +294,7 @@ class Compiled(Transformable):
             if way() == "uncompiled" or (is_anomaly_enabled() and not self.settings["batch"]):
                 return self.untraced(args, named)
             if way() == "checked":
-                return checked_call(self, Compiled.__call__, args, named)[0]
+                return checked_call(self, Compiled.__call__, args, named)
         try:
             key = _key(args, named)
         except TypeError:
@@ -311,7 +311,7 @@ class Compiled(Transformable):
         return program(args)
 
     def _of(self, args: tuple[Any, ...]) -> Any:
-        """The compiled method of the first argument, if it is called as Class.method(self, x), as a property does."""
+        """The compiled method of the first argument, if the call is Class.method(self, x), as a property makes it."""
         called_by_class = args and _is_method(self.origin) and not _is_taken(args[0])
         return self.__get__(args[0]) if called_by_class else None
 
@@ -324,12 +324,12 @@ class Compiled(Transformable):
         return self.fn(*args, **named)
 
     def _attributes_of(self, args: tuple[Any, ...]) -> Any:
-        """The attributes that are read of nodes among the arguments, as a part of the key."""
+        """The attributes of the nodes among the arguments that the function reads, as a part of the key."""
         nodes = [x for x in leaves(list(args)) if isinstance(x, (Value, Tensor))]
-        return tuple([(name, _held(x, name)) for x in nodes for name in self._attributes])
+        return tuple([(name, _attribute(x, name)) for x in nodes for name in self._attributes])
 
     def untraced(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A call of the function itself, as under `detect_anomaly`: its graph shows where a nan was made."""
+        """A call of the function itself, as under `detect_anomaly`, when its graph shows where a nan comes from."""
         return self.fn(*args, **named) if self.plain else untraced(self.fn, args, named, self.settings["scalars"])
 
     def _traced(self, key: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Program:
@@ -349,27 +349,28 @@ class Compiled(Transformable):
             del self._programs[next(iter(self._programs))]
         return program
 
-    def __get__(self, owner: Any, kind: Any = None) -> Any:
-        """As a method: one compiled function for each object, found by this one and not by its name."""
-        if owner is None or isinstance(self.fn, BOUND) or not hasattr(type(self.fn), "__get__"):
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        """The method of an object, a compiled function that is stored under this one instead of under a name."""
+        if owner is None or isinstance(self.fn, UNBOUND) or not hasattr(type(self.fn), "__get__"):
             return self
         methods = self._methods(owner)
         if self not in methods:
-            fn, origin = self.fn.__get__(owner, kind), self.origin.__get__(owner, kind)
+            fn, origin = self.fn.__get__(owner, cls), self.origin.__get__(owner, cls)
             self._bound.add(methods.setdefault(self, compiled(fn, origin, self.settings, self.plain)))
         return methods[self]
 
     def _methods(self, owner: Any) -> dict[Compiled, Compiled]:
-        """The compiled methods of an object. They refer to it, so it holds them itself, if it can."""
-        held = getattr(owner, "__dict__", None)
-        place: Any
-        place, key = (held, "_compiled_methods") if isinstance(held, dict) else (self._elsewhere, id(owner))
-        found = place.get(key)
-        if found is None or found.owner is not owner:  # that of the object that this one is a copy of
-            found = place[key] = Methods(owner)
+        """The compiled methods of an object. They refer to the object, so it stores them itself, if it can."""
+        attributes = getattr(owner, "__dict__", None)
+        store: Any
+        store, key = (attributes, "_compiled_methods") if isinstance(attributes, dict) else (self._elsewhere, id(owner))
+        methods = store.get(key)
+        # A copy of an object begins with the attributes of the original
+        if methods is None or methods.owner is not owner:
+            methods = store[key] = Methods(owner)
             if len(self._elsewhere) > MOST:
                 del self._elsewhere[next(iter(self._elsewhere))]
-        return found.by
+        return methods.by_function
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy starts with an empty cache."""
@@ -392,11 +393,12 @@ class Compiled(Transformable):
 
     def _forget(self) -> None:
         self._programs.clear()
-        self.__class__ = class_for(self.settings)  # type: ignore[assignment]  # not a `quick` one, which is its own program
+        # The class may be one with a `quick` call, which is a program itself
+        self.__class__ = class_for(self.settings)  # type: ignore[assignment]
 
     def fresh(self) -> Compiled:
         """The same function, unchecked and without a program."""
-        return Compiled(self.fn, self.origin, {**self.settings, "check": False}, self.plain)
+        return compiled(self.fn, self.origin, {**self.settings, "check": False}, self.plain)
 
     @property
     def program(self) -> Program:
@@ -412,33 +414,34 @@ class Compiled(Transformable):
 
     @property
     def lowered(self) -> Lowered:
-        """That program as data, before it was written for a back end: print it."""
+        """The program traced last as data, before it was written for a back end. Print it to read it."""
         return self.program.built.lowered
 
     def to_onnx(self, dtype: Any = None) -> bytes:
-        """The content of the .onnx file that `save(f, "model.onnx")` writes: what the program traced last computes.
+        """The content of the .onnx file that `save(f, "model.onnx")` writes for the program traced last.
 
         The state of a training step is among the inputs, and its next state among the outputs; see `state`.
 
         A program that was traced for another size of one axis, and is otherwise the same, makes that axis free.
         """
         program = self._current()
-        built, twins = program.built, [p for p in reversed(self._programs.values()) if p is not program]
-        others = [p.built.lowered for p in twins if p.is_current() and same_objects(p.built.leaves, built.leaves)]
-        return backends.bundled("onnx").to_bytes(built.lowered, others, dtype or "float32", built.vector)
+        built, earlier = program.built, [p for p in reversed(self._programs.values()) if p is not program]
+        variants = [p.built.lowered for p in earlier if p.is_current() and same_objects(p.built.leaves, built.leaves)]
+        return backends.bundled("onnx").to_bytes(built.lowered, variants, dtype or "float32", built.vector)
 
     def to_js(self) -> bytes:
-        """The content of the module that `save(f, "model.js")` writes: the program traced last, a training step too."""
+        """The content of the module that `save(f, "model.js")` writes for the program traced last."""
         javascript, program = backends.bundled("javascript"), self._current()
-        built, names = program.built, dict(zip(program.built.names, self.names, strict=False))
-        values, made = built.lowered.values, count()
-        tree: Any = values
-        if not built.as_text:
-            part = (lambda i: javascript.Part(values, i)) if built.vector else values.__getitem__
-            tree = tree_map(lambda x: part(next(made)) if isinstance(x, Out) else x, built.tree)
+        built = program.built
+        tree: Any = built.lowered.values
+        if built.vector:
+            tree = built.filled(javascript.Part(tree, i) for i in range(len(built.outs)))
+        elif not built.as_text:
+            tree = built.filled(tree)
         lowered = replace(built.lowered, gradients=None, by=())
-        names, held = {name: name for name in built.names} | names, program._read
-        text = holding(lock, lambda: javascript.module(lowered, held(), tree, names, built.labels, built.rules))
+        names = {name: name for name in built.names} | dict(zip(built.names, self.names, strict=False))
+        read = program._read
+        text = holding(lock, lambda: javascript.module(lowered, read(), tree, names, built.labels, built.rules))
         return text.encode()
 
     def _current(self) -> Program:
@@ -453,7 +456,7 @@ class Compiled(Transformable):
     def state(self) -> dict[str, Any]:
         """The numbers that a training step has beside its arguments, by their names in a saved file.
 
-        Use it to run a saved training step, whose .onnx file takes the state as inputs and returns the next one.
+        Use it to run a saved training step. Its .onnx file takes the state as inputs, and returns the next state.
 
         Returns:
             Arrays by name: the learning rate `lr`, the parameters `p0`, `p1`, ... in the optimizer's order, and what
@@ -466,13 +469,13 @@ class Compiled(Transformable):
         (9.0, array([2.4]))
         """
         program = self._current()
-        lowered, given = program.built.lowered, program._read()
-        names = {x.args[0] for x in lowered.inputs}
-        held = [read for read in lowered.reads if read.parameter == "update" and read.name in names]
-        return {read.name: np.array(plain(reduce(getitem, read.keys, given[-1]))) for read in held}
+        lowered, update = program.built.lowered, program._read()[-1]
+        names = {symbol.args[0] for symbol in lowered.inputs}
+        reads = [read for read in lowered.reads if read.parameter == "update" and read.name in names]
+        return {read.name: np.array(plain(reduce(getitem, read.keys, update))) for read in reads}
 
     def cache_info(self) -> CacheInfo:
-        """Cache statistics, as `functools.lru_cache` has: hits, misses (traces), most programs, programs now."""
+        """Cache statistics, as of `functools.lru_cache`: hits, misses (traces), most programs, programs now."""
         return CacheInfo(self._hits, self._misses, MOST, len(self._programs))
 
     def __repr__(self) -> str:
@@ -482,9 +485,9 @@ class Compiled(Transformable):
 class TrainingStep(Compiled):
     """A training step: the program updates the parameters too, by the optimizer's rule.
 
-    Where it cannot (`reduce=`, an optimizer of a class that is not ours, parameters that share memory, hooks,
-    `detect_anomaly`), and on a free-threaded interpreter, the optimizer takes its own step after the program of the
-    loss and its gradients.
+    Sometimes the program cannot do so: with `reduce=`, an optimizer of a class that is not ours, parameters that share
+    memory, hooks, or `detect_anomaly`, and on a free-threaded interpreter. Then the optimizer takes its own step after
+    the program of the loss and its gradients.
     """
 
     def __init__(self, fn: Callable, origin: Callable, settings: dict[str, Any], plain: bool = False):
@@ -502,12 +505,12 @@ class TrainingStep(Compiled):
         )
         self._steps_separately = bool(watched or not self.by_rule or _is_changed(self.optimizer))
         if not self._steps_separately:
-            checked = modes_on and way() == "checked"
-            return checked_step(self, Compiled.__call__, args, named) if checked else super().__call__(*args, **named)
-        return holding(self._lock, self._step, args, named)  # else the gradients of two threads would add up
+            return super().__call__(*args, **named)
+        # Without the lock, the gradients of two threads would add up
+        return holding(self._lock, self._step, args, named)
 
     def _step(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """The step, by the optimizer itself."""
+        """A step that the optimizer takes itself."""
         loss = self.loss(*args, **named)
         if not (isinstance(loss, (Value, Tensor)) and getattr(loss, "size", 1) == 1 and loss.requires_grad):
             raise no_loss()
@@ -523,31 +526,34 @@ class TrainingStep(Compiled):
 
     @property
     def program(self) -> Program:
-        """The program traced last; that of the loss and its gradients, where the optimizer takes its own step."""
+        """The program traced last, which is that of the loss and its gradients if the optimizer takes its own step."""
         return self.loss.program if self._steps_separately else super().program
 
     def cache_info(self) -> CacheInfo:
-        """Cache statistics of that program."""
+        """Cache statistics of the program traced last."""
         return self.loss.cache_info() if self._steps_separately else super().cache_info()
 
 
-METHODS = ("step", "zero_grad", "reduce", "_update", "_decay")  # what makes a step
-OURS = {kind: [getattr(kind, name) for name in METHODS] for kind in (SGD, Adam, AdamW)}
+METHODS = ("step", "zero_grad", "reduce", "_update", "_decay")  # which make a step
+methods_of = attrgetter(*METHODS)
+OURS = {cls: methods_of(cls) for cls in (SGD, Adam, AdamW)}
 
 
 def _is_changed(update: Any) -> bool:
-    """True if a method of an optimizer of ours was replaced since, on it or on its class."""
-    kind = update.__class__
-    held = [kind.step, kind.zero_grad, kind.reduce, kind._update, kind._decay]
-    return held != OURS.get(kind) or not vars(update).keys().isdisjoint(METHODS)
+    """True if a method of an optimizer of ours was replaced, on the optimizer or on its class."""
+    cls = update.__class__
+    return methods_of(cls) != OURS.get(cls) or not vars(update).keys().isdisjoint(METHODS)
 
 
 def _has_rule(update: Any) -> bool:
-    """True if a program can do the update: by a rule of ours, on separate parameters of one kind, and alone."""
+    """True if a program can do the update: by our own rule, on separate parameters, all Values or all Tensors."""
     if not isinstance(update, Optimizer):
         raise TypeError(f"update= takes an optimizer, such as SGD(params, lr=0.1), found {update!r:.60}")
-    values = all(type(p) in (Value, AwayValue) for p in update.params)
-    one_kind = values or all(isinstance(p, Tensor) for p in update.params)
-    stores = [x for p in update.params if isinstance(p, Tensor) and (x := p._node._store)]  # one for all views
-    ours = type(update) in OURS and update._total is None
-    return ours and one_kind and len(set(stores)) == len(stores)
+    if type(update) not in OURS or update._total is not None:
+        return False
+    if all(type(p) in (Value, AwayValue) for p in update.params):
+        return True
+    if not all(isinstance(p, Tensor) for p in update.params):
+        return False
+    storages = [storage for p in update.params if (storage := p._node._store)]  # views share theirs
+    return len(set(storages)) == len(storages)

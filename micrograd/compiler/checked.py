@@ -10,15 +10,16 @@
 Traceback (most recent call last):
 RuntimeError: the compiled function gives 6.0 for the result, and the function itself 15.0...
 
-The results are compared first, then the gradients of each with respect to every leaf; and with `update=`, the loss of
-the step, the parameters after it, and what the optimizer remembers of them. All are compared as `Pairs`: a name, the
-number or array that the program gives, and that of the function itself.
+Both runs give an `account` of what they computed: the results, the gradients of each result with respect to every leaf
+and, with `update=`, the parameters after the step and what the optimizer remembers of them. The two accounts are
+compared entry by entry.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from copy import copy, deepcopy
 from typing import Any
@@ -26,18 +27,18 @@ from typing import Any
 from ..common.trees import leaves, tree_map
 from ..engine.modes import Mode
 from ..engine.rows import LEAF
-from ..engine.value import Value
 from ..nn.module import Module
 from ..scalars.kinds import is_node, node_of, plain
 from ..scalars.passes import run_pass, topological
-from ..scalars.roots import seeded
+from ..scalars.roots import backward, seeded
 from ..tensor.optional import Tensor, np
-from .inputs import untraced
+from .inputs import TEXT, untraced
 from .trace_errors import defined_at, generators_in, restore, states
 
-NEAR, NEAR_FLOAT32 = 1e-9, 1e-4  # what may be rounding, relative to the greatest number in an array
-FLOOR = 1e-3  # the same for a number that is small beside the others: this part of it, of the greatest of them or of 1
-Pairs = list[tuple[str, Any, Any]]
+# The difference that may be rounding, relative to the greatest number of an array.
+# An array of small numbers counts as if it had FLOOR times the greatest number of its group, or FLOOR itself.
+NEAR, NEAR_FLOAT32 = 1e-9, 1e-4
+FLOOR = 1e-3
 _way: ContextVar[Any] = ContextVar("way", default=None)
 
 
@@ -97,127 +98,122 @@ class Checked:
 # Two runs
 
 
-def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
-    """The results of a call by the program, `run`, and by the function itself, which are the same."""
+def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The result of a call by the program, `run`. The function itself must give the same, and make the same step."""
+    update = f.settings["update"]
+    start = snapshot(update)
     with _by_program():
-        found = run(f, *args, **named)
-    wanted = itself(f, args, named)
-    if problem := difference(f, args, found, wanted):
+        result = run(f, *args, **named)
+    compiled, end = account(f, [result]), snapshot(update)
+    set_back(start)
+    eager = account(f, itself(f, args, named) or [result])  # without samples there is nothing to compare
+    set_back(start)
+    if problem := difference(f, args, compiled, eager):
         with _by_program():
-            traced_now = f.fresh()(*args, **named)
-        stale = not difference(f, args, traced_now, wanted)
-        raise failure(f, problem + _STALE * stale)
-    return found, wanted
+            retraced = account(f, [f.fresh()(*args, **named)])
+        set_back(start)
+        if not difference(f, args, retraced, eager):
+            problem += "; a new trace gives the same, so a constant has changed since the last trace: call retrace()"
+        raise RuntimeError(f"the compiled function gives {problem}; {f!r} is {defined_at(f.origin)}")
+    set_back(end)
+    return result
 
 
-_STALE = "; a new trace gives the same: what was a constant has changed since the last one, so call retrace()"
-
-
-def failure(f: Any, problem: str) -> RuntimeError:
-    """The error for a difference, with the line of the function."""
-    return RuntimeError(f"the compiled function gives {problem}; {f!r} is {defined_at(f.origin)}")
-
-
-def itself(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What the function returns uncompiled; of samples, for each. It must not draw: the generators are as before."""
+def itself(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+    """The results of the function itself, one or, under `batch`, one for each sample. Its draws are undone."""
     before = states(generators := generators_in(()))
     try:
         with _uncompiled(), np.errstate(all="ignore"):
-            if not f.settings["batch"]:
-                return f.untraced(args, named)
-            return [untraced(f.fn, sample, named, True) for sample in _samples(args)]
+            if f.settings["batch"]:
+                return [untraced(f.fn, sample, named, True) for sample in _samples(args)]
+            result = f.untraced(args, named)
+            return [result if f.settings["update"] is None else _stepped(f.settings["update"], result)]
     finally:
         restore(generators, before)
 
 
 def _samples(args: tuple[Any, ...]) -> Iterator[Any]:
-    """The arguments for each sample: of arrays, its part as numbers."""
+    """The arguments for each sample. In place of an array they have the array's row, as nested lists of numbers."""
     n = next(len(x) for x in leaves(args) if isinstance(x, np.ndarray))
     for i in range(n):
         yield tree_map(lambda x, i=i: x[i].astype(float).tolist() if isinstance(x, np.ndarray) else x, args)
 
 
-def checked_step(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """The loss of a step by the program, `run`, if the function itself and the optimizer make the same step."""
-    update, (_, loss) = f.optimizer, checked_call(f.loss, run, args, named)
-    trial = stepped(update, loss)
-    before = [(p, copy(plain(p)), deepcopy(dict(update.state[p]))) for p in update.params]
-    with _by_program():
-        answer = run(f, *args, **named)
-    losses = [("the loss", plain(a), plain(b)) for a, b in zip(leaves(answer), leaves(loss), strict=True)]
-    if problem := first_unlike(f, [losses, _after_the_step(f, args, trial)]):
-        for p, data, state in before:
+def _stepped(update: Any, result: Any) -> Any:
+    """Let the optimizer make its own step on the loss in this result. Returns the result with numbers for nodes."""
+    update.zero_grad()
+    backward([*filter(is_node, leaves(result))], inputs=[p for p in update.params if p.requires_grad])
+    update.step()
+    return tree_map(plain, result)
+
+
+def snapshot(update: Any) -> list[tuple[Any, ...]]:
+    """Each parameter of an optimizer with a copy of its data, its gradient, its state, and a copy of the content."""
+    if update is None:
+        return []
+    return [(p, copy(plain(p)), p.grad, update.state[p], deepcopy(dict(update.state[p]))) for p in update.params]
+
+
+def set_back(parameters: list[tuple[Any, ...]]) -> None:
+    """Set the parameters and their states back to a snapshot."""
+    for p, data, grad, state, content in parameters:
+        p.grad = grad
+        if isinstance(p, Tensor):
+            p.data[...] = data  # in place, since views share the memory
+        else:
             p.data = data
-            update.state[p].clear()
-            update.state[p].update(state)
-        raise failure(f, f"{problem}, after the step")
-    return answer
-
-
-def stepped(update: Any, loss: Any) -> Any:
-    """A copy of the optimizer, with copies of its parameters, after a step on this loss."""
-    grads = _gradients([*leaves(loss)], [*map(node_of, update.params)])
-    trial = copy(update)
-    trial.state, trial.params = {}, []
-    for p in update.params:
-        node = node_of(p)
-        twin = (Value if node._is_number else Tensor)(plain(p), requires_grad=p.requires_grad)
-        twin.grad = grads.get(node, 0 if node._is_number else None)
-        trial.params.append(twin)
-        trial.state[twin] = deepcopy(dict(update.state[p]))
-    trial.step()
-    return trial
+        state.clear()
+        state.update(deepcopy(content))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is compared
+# The account of a run
 
 
-def difference(f: Any, args: tuple[Any, ...], found: Any, wanted: Any) -> str:
-    """The first difference between two results, or between their gradients, as text; "" if there is none."""
-    of_samples = f.settings["batch"]
-    ours, theirs = _by_place(found), [*map(_by_place, wanted if of_samples else [wanted])]
-    if any([*tree] != [*ours] for tree in theirs):
-        return f"{found!r:.60}, and the function itself {wanted!r:.60}"
-    each = [(name, x, [tree[name] for tree in theirs]) for name, x in ours.items() if theirs]
-    return first_unlike(f, _results(each, of_samples, names_in(f, args)))
+def account(f: Any, results: list[Any]) -> dict[str, dict[Any, Any]]:
+    """All that a run computed, in groups to be compared one after the other.
+
+    A group is a dict, by the beginning of its entries' names. The first has the results by place. Then there is one for
+    the gradients of each result, by leaf, and after a training step one for the data and one for each part of the
+    state, by parameter.
+
+    Args:
+        f: the compiled function.
+        results: the result of the run, or one for each sample.
+    """
+    update = f.settings["update"]
+    root = "result" if update is None else "loss"
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for result in results:
+        for place, x in placed(result, root):
+            columns[place if "[" in place else f"the {root}"].append(x)
+    groups: dict[str, dict[Any, Any]] = {"": {place: _numbers(f, column) for place, column in columns.items()}}
+    for place, column in columns.items():
+        roots = [node_of(x) for x in column if is_node(x) and x.requires_grad]
+        if roots:
+            groups[f"the gradient of {place} with respect to "] = _gradients(roots)
+    for p, data, _, _, content in snapshot(update):
+        for name, x in {"data": data, **content}.items():
+            groups.setdefault(f"the new {name!r} of ", {})[node_of(p)] = x
+    return groups
 
 
-def _results(each: list[tuple[str, Any, list[Any]]], of_samples: bool, names: dict[Any, str]) -> Iterator[Pairs]:
-    """The results; then, for each of them, its gradients. The function itself may have given one for each sample."""
-    pairs = [(name, plain(x), [*map(plain, parts)]) for name, x, parts in each]
-    yield [(name, a, np.array(b) if of_samples and isinstance(a, np.ndarray) else b[0]) for name, a, b in pairs]
-    roots = [node_of(x) for _, found, parts in each for x in (found, *parts) if is_node(x) and x.requires_grad]
+def _numbers(f: Any, column: list[Any]) -> Any:
+    """The number or array of a result; of samples, the array of their numbers. A text is the same for all samples."""
+    numbers = [*map(plain, column)]
+    of_samples = f.settings["batch"] and not isinstance(numbers[0], (np.ndarray, *TEXT))
+    return np.array(numbers) if of_samples else numbers[0]
+
+
+def _gradients(roots: list[Any]) -> dict[Any, Any]:
+    """The gradient of the weighted sum of all elements, by leaf. The weights differ, so no two errors cancel."""
+    weights: list[Any] = [1.0 + i / len(roots) for i in range(len(roots))]
+    if not roots[0]._is_number:
+        array = roots[0]._data
+        weights = [(1.0 + np.arange(array.size).reshape(array.shape) / array.size).astype(array.dtype)]
     inputs = [node for node in topological(roots) if node._row is LEAF]
-    for name, x, parts in each:
-        a, b = _gradients([x], inputs), _gradients(parts, inputs)
-        to = f"the gradient of {name} with respect to"
-        yield [(f"{to} {_name(node, names)}", a.get(node, 0.0), b.get(node, 0.0)) for node in inputs]
-
-
-def _gradients(parts: list[Any], inputs: list[Any]) -> dict[Any, Any]:
-    """The gradients of a result, each of its elements weighted by another number, with respect to these nodes."""
-    roots = [x for x in parts if is_node(x) and x.requires_grad]
-    weights: list[Any] = [1.0 + i / max(len(roots) - 1, 1) for i in range(len(roots))]
-    if len(roots) == 1 and isinstance(roots[0], Tensor):
-        weights = [np.linspace(1.0, 2.0, roots[0].size).reshape(roots[0].shape).astype(roots[0].dtype)]
-    nodes = [*map(node_of, roots)]
-    grads = run_pass(nodes, seeded(nodes, weights, False), inputs=inputs)[1] if nodes else {}
-    return {node: plain(g) for node, g in grads.items()}
-
-
-def _after_the_step(f: Any, args: tuple[Any, ...], trial: Any) -> Pairs:
-    """The parameters, and what the optimizer remembers of them."""
-    update, names, pairs = f.optimizer, names_in(f, args), []
-    for p, q in zip(update.params, trial.params, strict=True):
-        name = _name(node_of(p), names)
-        pairs.append((name, plain(p), plain(q)))
-        pairs += [(f"{key!r} of {name}", update.state[p].get(key), x) for key, x in trial.state[q].items()]
-    return pairs
-
-
-def _by_place(tree: Any) -> dict[str, Any]:
-    return {place if "[" in place else "the result": x for place, x in placed(tree, "result")}
+    gradients = run_pass(roots, seeded(roots, weights, False), inputs=inputs)[1]
+    return {node: plain(g) for node, g in gradients.items()}
 
 
 def placed(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -229,8 +225,31 @@ def placed(tree: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield name, tree
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# The comparison
+
+
+def difference(f: Any, args: tuple[Any, ...], compiled: dict[str, Any], eager: dict[str, Any]) -> str:
+    """The first difference of more than rounding between two accounts, as text; "" if there is none."""
+    results, eager_results = compiled[""], eager[""]
+    if [*results] != [*eager_results]:
+        return f"{[*results.values()]!r:.60}, and the function itself {[*eager_results.values()]!r:.60}"
+    names = names_in(f, args)
+    dtypes = [symbol.dtype for symbol in f.program.built.lowered.steps if symbol.shape is not None]
+    coarse = any(dtype.kind == "f" and dtype.itemsize < 8 for dtype in dtypes)
+    near = NEAR_FLOAT32 if coarse else NEAR
+    for group in eager | compiled:
+        ours, theirs = compiled.get(group, {}), eager.get(group, {})
+        floor = FLOOR * max([1.0, *map(_greatest, theirs.values())])
+        for key in theirs | ours:
+            name = key if isinstance(key, str) else _name(key, names)
+            if problem := unlike(f"{group}{name}", ours.get(key, 0.0), theirs.get(key, 0.0), near, floor):
+                return problem
+    return ""
+
+
 def names_in(f: Any, args: tuple[Any, ...]) -> dict[Any, str]:
-    """Names for nodes: in a module that the function reads, or their places among the arguments."""
+    """Names for nodes, by their place among the arguments, or as parameters of a module that the function reads."""
     modules = [x for x in f.program.guard[1].values() if isinstance(x, Module)]
     named = [(p, name) for module in reversed(modules) for name, p in module.named_parameters()]
     named += [(p, place) for name, x in zip(f.program.built.names, args, strict=True) for place, p in placed(x, name)]
@@ -238,25 +257,8 @@ def names_in(f: Any, args: tuple[Any, ...]) -> dict[Any, str]:
 
 
 def _name(node: Any, names: dict[Any, str]) -> str:
-    kind = f"a Value of {plain(node)}" if isinstance(node, Value) else f"a Tensor of shape {plain(node).shape}"
-    return node.label or names.get(node, kind)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Where numbers differ
-
-
-def first_unlike(f: Any, groups: Iterable[Pairs]) -> str:
-    """The first pair that differs by more than rounding, as text; "" if there is none."""
-    kinds = [x.dtype for x in f.program.built.lowered.steps if x.shape is not None]
-    coarse = any(kind.kind == "f" and kind.itemsize < 8 for kind in kinds)
-    near = NEAR_FLOAT32 if coarse else NEAR
-    for pairs in groups:
-        floor = FLOOR * max([1.0, *_sizes([b for _, _, b in pairs])])
-        for name, a, b in pairs:
-            if problem := unlike(name, a, b, near, floor):
-                return problem
-    return ""
+    unnamed = f"a Value of {node._data}" if node._is_number else f"a Tensor of shape {node._data.shape}"
+    return node.label or names.get(node, unnamed)
 
 
 def unlike(name: str, a: Any, b: Any, near: float, floor: float) -> str:
@@ -267,7 +269,7 @@ def unlike(name: str, a: Any, b: Any, near: float, floor: float) -> str:
     shapes = getattr(a, "shape", ()), getattr(b, "shape", ())
     if shapes[0] != shapes[1]:
         return f"the shape {shapes[0]} for {name}, and the function itself {shapes[1]}"
-    most = near * max([floor, *_sizes([b])])
+    most = near * max(floor, _greatest(b))
     for i, (x, y) in enumerate(zip(ours, theirs, strict=True)):
         if not (x == y or abs(x - y) <= most or (x != x and y != y)):
             index = f"{list(map(int, np.unravel_index(i, shapes[0])))} of " if shapes[0] else ""
@@ -275,13 +277,13 @@ def unlike(name: str, a: Any, b: Any, near: float, floor: float) -> str:
     return ""
 
 
-def _sizes(given: list[Any]) -> list[float]:
-    """The finite numbers among these and in these arrays, without their signs."""
-    return [abs(x) for one in given for x in _flat(one) or () if math.isfinite(x)]
+def _greatest(x: Any) -> float:
+    """The greatest absolute value of the finite numbers in x."""
+    return max(map(abs, filter(math.isfinite, _flat(x) or ())), default=0.0)
 
 
 def _flat(x: Any) -> list[Any] | None:
-    """The numbers of an array, or the only one; None if x is neither."""
+    """The numbers of an array, or a number as a list; None if x is neither."""
     if isinstance(x, (np.ndarray, np.generic)):
         return x.ravel().tolist()
     return [x] if isinstance(x, (int, float)) else None

@@ -1,4 +1,4 @@
-"""The public form of a program: what is read, computed, returned and updated, as data.
+"""The public form of a program, which states as data what is read, computed, returned and updated.
 
 `f.lowered` has the program of a compiled function in this form, and printing it shows the program as a page. A back end
 makes a function of it, and imports this module alone. The guide `docs/lowered.md` describes the form, and shows a back
@@ -41,7 +41,6 @@ import itertools
 import struct
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import starmap
@@ -59,8 +58,8 @@ from .symbols import BY_COLUMNS, VIEWS, Symbol, is_uniform, needed, symbols_in
 
 __all__ = [
     "BY_COLUMNS", "ELEMENTWISE", "KINDS", "OPSET", "SPECIAL", "VERSION", "VIEWS", "Lowered", "Read", "Symbol",
-    "at_once", "axes_of", "evaluate", "floats", "holding", "is_uniform", "leaves", "library", "needed", "np", "reader",
-    "reading", "rewritten", "sliced", "symbols_in", "vector",
+    "at_once", "axes_of", "bracketed", "evaluate", "floats", "holding", "is_uniform", "leaves", "library", "needed",
+    "np", "reader", "reading", "rewritten", "sliced", "symbols_in", "vector",
 ]  # fmt: skip
 
 VERSION = 1
@@ -102,8 +101,14 @@ class Read(NamedTuple):
 
 
 def sliced(x: slice) -> str:
-    """The text of a slice between square brackets."""
+    """A slice as text, as it is written between square brackets."""
     return ":".join("" if part is None else str(part) for part in (x.start, x.stop, x.step)[: 2 + bool(x.step)])
+
+
+def bracketed(x: Any, text: Callable[[Any], str]) -> str:
+    """A list or tuple as text, by a function for the text of each element."""
+    inner = ", ".join(map(text, x))
+    return f"[{inner}]" if x.__class__ is list else f"({inner}{',' * (len(x) == 1)})"
 
 
 @dataclass(frozen=True)
@@ -111,12 +116,13 @@ class Lowered:
     """A program before it is written for a back end.
 
     Args:
-        parameters: the names of what it is called with: "leaves" (the outside nodes' data) if it reads any, "update"
-            (what it writes to) if it does, the function's arguments, and the incoming gradients.
+        parameters: the names of the program's parameters. These are "leaves" (the data of outside nodes, if the program
+            reads any), "update" (the objects that the program writes to, if any), the parameters of the function, and
+            the incoming gradients.
         reads: where each input comes from.
         values: a tree of Symbols and constants.
-        gradients: the same, a list; None for a program that returns the values alone.
-        by: the names of the inputs that these are the gradients of.
+        gradients: a list of Symbols and constants; None for a program that returns the values alone.
+        by: the names of the inputs to which the gradients belong.
         updates: pairs (input, its new value), written to where the input was read from, after everything else and all
             at once.
         leaves: the outside nodes, whose data the parameter "leaves" has, in order.
@@ -134,12 +140,12 @@ class Lowered:
 
     @property
     def outputs(self) -> Any:
-        """What the program returns."""
+        """The values and, if there are any, the gradients, as the program returns them."""
         return self.values if self.gradients is None else (self.values, self.gradients)
 
     @cached_property
     def steps(self) -> tuple[Symbol, ...]:
-        """The Symbols that it needs, operands first; those of `op == "input"` are read."""
+        """The Symbols that the program needs, operands first; those of `op == "input"` are read."""
         return tuple(needed((self.outputs, self.updates)))
 
     @property
@@ -147,32 +153,31 @@ class Lowered:
         """The Symbols that are read."""
         return [symbol for symbol in self.steps if symbol.op == "input" and symbol not in symbol.graph.known]
 
-    def run(self, *given: Any) -> Any:
-        """Compute the outputs step by step, which says what the program means. It is slow, and updates nothing.
+    def run(self, *arguments: Any) -> Any:
+        """Compute the outputs step by step. This says what the program means, but it is slow, and updates nothing.
 
         Args:
-            *given: what the program is called with, one for each of its parameters.
+            *arguments: an argument for each of the program's parameters.
         """
-        with np.errstate(all="ignore") if np else nullcontext():
-            return rebuilt(self.outputs, dict(zip(self.inputs, reader(self)(*given), strict=True)))
+        with np.errstate(all="ignore"):
+            return rebuilt(self.outputs, dict(zip(self.inputs, reader(self)(*arguments), strict=True)))
 
     @cached_property
     def names(self) -> dict[Symbol, str]:
-        """A name for each Symbol: that of the input, or t1, t2, ... in order."""
-        turn = itertools.count(1)
-        return {x: x.args[0] if x.op == "input" else f"t{next(turn)}" for x in self.steps}
+        """A name for each Symbol: an input has its own, and the others are t1, t2, ... in order."""
+        numbers = itertools.count(1)
+        return {x: x.args[0] if x.op == "input" else f"t{next(numbers)}" for x in self.steps}
 
     def shown(self, x: Any) -> str:
         """An operand or setting as text."""
         if x.__class__ is Symbol:
             return self.names[x]
         if x.__class__ in (tuple, list):
-            inner = ", ".join(map(self.shown, x))
-            return f"[{inner}]" if x.__class__ is list else f"({inner}{',' * (len(x) == 1)})"
+            return bracketed(x, self.shown)
         if x.__class__ is slice:
             return sliced(x)
         if x.__class__ is np.ndarray:
-            return f"constant {kind_of(x)}"
+            return f"constant {type_of(x)}"
         return "..." if x is ... else str(x)
 
     def __str__(self) -> str:
@@ -183,14 +188,14 @@ class Lowered:
         if self.reads:
             yield "reads"
         for read in self.reads:
-            kind = f": {kind_of(inputs[read.name])}" if read.name in inputs else ""
-            yield f"    {read.name}{kind} = {read.place}{KINDS[read.kind]}"
+            name = f"{read.name}: {type_of(inputs[read.name])}" if read.name in inputs else read.name
+            yield f"    {name} = {read.place}{KINDS[read.kind]}"
         yield "steps"
         for x in self.steps:
             if x.op != "input":
                 operands = [*map(self.shown, x.args), *(f"{name}={self.shown(part)}" for name, part in x.named)]
-                name = getattr(x.op, "word", x.op).lstrip(".")  # of a row, before the program is simplified
-                yield f"    {self.names[x]}: {kind_of(x)} = {name}({', '.join(operands)})"
+                name = getattr(x.op, "word", x.op).lstrip(".")  # before the program is simplified, an op may be a row
+                yield f"    {self.names[x]}: {type_of(x)} = {name}({', '.join(operands)})"
         yield "outputs"
         yield from (f"    {self.shown(x)}" for x in (self.values if self.values.__class__ is list else [self.values]))
         if self.gradients:
@@ -201,28 +206,28 @@ class Lowered:
             yield from (f"    {self.shown(x)} = {self.shown(new)}" for x, new in self.updates)
 
 
-def kind_of(x: Any) -> str:
+def type_of(x: Any) -> str:
     """The shape and dtype of a Symbol or array, as text."""
     return "number" if x.shape is None else f"{x.dtype}{list(x.shape)}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a back end needs
+# For back ends
 
 
 def rewritten(tree: Any, rules: Mapping[str, Callable[..., Any]]) -> Any:
-    """The tree of Symbols with other operations in place of some, for a back end that lacks these.
+    """The tree of Symbols with some operations replaced, for a back end that lacks them.
 
     Args:
         tree: Symbols and constants, in lists and tuples.
         rules: by operation, a function of the graph, the operands and the settings. It returns an equal Symbol, or None
-            where it has none.
+            to leave the operation as it is.
     """
     return rebuilt(tree, {}, RULES | {**rules})
 
 
 def at_once(*calls: tuple[Any, ...]) -> None:
-    """Make calls, (function, *arguments), of functions written in C: no Ctrl-C and no other thread comes between."""
+    """Make calls, (function, *arguments), of functions written in C, so no Ctrl-C and no other thread comes between."""
     deque(starmap(call, calls), 0)
 
 
@@ -231,9 +236,9 @@ def reader(program: Lowered) -> Callable[..., tuple[Any, ...]]:
     names = [symbol.args[0] for symbol in program.inputs]
     lines = [*reading(program.reads), f"return ({', '.join([*names, ''])})"]
     text = "".join(f"    {line}\n" for line in lines)
-    known: dict[str, Any] = {"np": np, "vector": vector}
-    exec(f"def program({', '.join(program.parameters)}):\n{text}", known)
-    return known["program"]
+    namespace: dict[str, Any] = {"np": np, "vector": vector}
+    exec(f"def program({', '.join(program.parameters)}):\n{text}", namespace)
+    return namespace["program"]
 
 
 READING = {
@@ -274,6 +279,6 @@ def _unpacking(name: str, shape: tuple[int, ...]) -> Iterator[str]:
 
 
 def vector(numbers: Any) -> np.ndarray:
-    """np.array of a list of floats, in a third of the time; an array as it is."""
+    """The array of a list of floats, in a third of the time of np.array; an array is returned unchanged."""
     packed = numbers.__class__ is np.ndarray
     return numbers if packed else np.frombuffer(struct.pack(f"{len(numbers)}d", *numbers))

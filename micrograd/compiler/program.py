@@ -1,19 +1,19 @@
 """One program: a function compiled for arguments of one signature, and results with a history.
 
-`Program` traces the function, differentiates it and generates code; calling it runs that code. Its result is a node
-whose row belongs to the program:
+A call of a `Program` runs the code that was generated for the function and its gradients (`Built`). The result is a
+node whose row belongs to the program:
 
 >>> from .api import compile
 >>> x = Value(3.0)
 >>> square = compile(lambda x: x * x)
 >>> loss = square(x)
 
-`loss._b` are the nodes that it is differentiated by. `loss._x` describes the call: its gradients, or what is needed to
-compute them.
+`loss._b` are the nodes that the program is differentiated by. `loss._x` describes the call: its gradients, or the
+arguments from which they can be computed.
 
 >>> loss._b == (x,), loss._x[0].grads
 (True, [6.0])
->>> loss.backward()  # the fast path: no walk, the gradients are added as they are
+>>> loss.backward()  # the fast path, in which the gradients are added without a walk
 >>> x.grad
 6.0
 
@@ -46,7 +46,6 @@ from ..scalars.release import release
 from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
 from ..tensor.optional import Storage, Tensor, handle, new_node, np
-from . import backends
 from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
@@ -56,9 +55,11 @@ from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
     "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
-    "in another place, or from what was computed from it: pass detach() of one, or compile gradient(fn)"
+    "in another place, or from a node that was computed from it: pass detach() of one of them, or compile gradient(fn)"
 )
-_CHANGED = "create_graph=True: what a compiled call used was changed since; call it again"
+_CHANGED = (
+    "create_graph=True: a number or an array that a compiled call used was changed since: call the function again"
+)
 
 
 class Program:
@@ -70,33 +71,35 @@ class Program:
         self.built = built
         self.settings: dict[str, Any] = owner.settings
         self.code: Any = built.code
-        kinds = {read.kind for read in built.lowered.reads if read.parameter == "leaves"}
-        if kinds == {"vector"} and not built.check:
+        ways = {read.kind for read in built.lowered.reads if read.parameter == "leaves"}
+        if ways == {"vector"} and not built.check:
             self._read: Any = Numbers(built.leaves, built.own)
         else:
-            self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
+            self._read = _reader(built.leaves, built.on_device) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.used, built.needed(), built.answers)
+        watched = built.used, built.needed(), built.answers
+        self.guard: tuple[str, dict[str, Any]] = guards.checks(*watched)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
-        if not self.current():  # the function itself changed what it reads, which happens once
-            self.guard = Guards(owner.origin, named).checks(built.used, built.needed(), built.answers)
+        # The function itself may have changed something that it reads, which happens once
+        if not self.current():
+            self.guard = Guards(owner.origin, named).checks(*watched)
             self.current = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
-        """What those of a call's operands that are leaves have in `.grad`."""
+        """The `.grad` of each of these operands that is a leaf."""
         if self._read.__class__ is Numbers and not self.built.places and self._read.are_away():
             return [p._gradient for p in nodes]
         return [p._gradient for p in nodes if p._row is LEAF]
 
     def is_current(self) -> bool:
-        """False if what it read was replaced since."""
+        """False if something that the function read was replaced since the trace."""
         return self.current()
 
     def quick(self, otherwise: Callable[..., Any]) -> Callable[..., Any] | None:
-        """A `__call__` specialised to float arguments: the code itself, or `otherwise` for any others.
+        """A `__call__` specialised to float arguments: the code itself, or `otherwise` for other arguments.
 
-        None if the results of floats are not just numbers, or not of Python's.
+        None if the results for floats are not only Python's numbers.
         """
         of_ours = self.settings["backend"] in ("auto", "python", "numpy")
         if self.built.leaves or self.built.check or not (self.built.as_text and of_ours):
@@ -112,7 +115,7 @@ class Program:
             "            self._hits += 1",
             "            return answer",
             "    except (ArithmeticError, AttributeError, LookupError, ValueError):",
-            "        pass  # the code is run with more care, or is stale",
+            "        pass  # the careful code is needed, or the code is stale",
             f"    return otherwise(self, *[x for x in ({', '.join([*names, ''])}) if x is not absent], *rest, **named)",
         ]
         known = {**self.code.run.__globals__, **objects, "modes_on": modes_on}
@@ -129,24 +132,23 @@ class Program:
             nodes = [x for x in (*leaves(args), *built.used) if isinstance(x, (Value, Tensor)) and x.requires_grad]
             if not are_independent(nodes):
                 raise RuntimeError(_ONE_OF_TWO)
-        given = (*self._read(), *args)
+        code_args = (*self._read(), *args)
         if built.check:
-            built.check(given)
+            built.check(code_args)
         if built.plain:
-            outs, call = self.code(*given), None
+            outs, call = self.code(*code_args), None
             if built.as_text:
                 return outs
         else:
-            outs, grads = self.code(*given)
+            outs, grads = self.code(*code_args)
             if built.vector and grads:
                 grads = np.concatenate(grads) if len(grads) > 1 else grads[0]
-            call = ProgramCall(self, args, given, grads, self._operands(*args))
+            call = ProgramCall(self, args, code_args, grads, self._operands(*args))
         if built.vector:
             outs = list(outs) if self.settings["batch"] else outs.tolist()
         if built.tree.__class__ is Out:
             return self._answer(built.tree, outs[0], call)
-        made = iter(outs)
-        return tree_map(lambda x: self._answer(x, next(made), call) if isinstance(x, Out) else x, built.tree)
+        return built.filled([self._answer(out, value, call) for out, value in zip(built.outs, outs, strict=True)])
 
     __call__ = _run
 
@@ -154,27 +156,27 @@ class Program:
         """A node with the value, and the call as its history; without a call, the value."""
         if call is None:
             return value
-        made: Any = handle(new_node(np.asarray(value))) if out.is_array else fill_slots(object.__new__(Value), value)
+        node: Any = handle(new_node(np.asarray(value))) if out.is_array else fill_slots(object.__new__(Value), value)
         if out.root is not None and call.operands:
             if out.is_array:
                 saved = () if self.built.fused else call.storages()
-                made._node._record(self.row, call.operands, (call, out.root), saved)
+                node._node._record(self.row, call.operands, (call, out.root), saved)
             else:
-                made._record(self.row, call.operands, (call, out.root))
-        return made
+                node._record(self.row, call.operands, (call, out.root))
+        return node
 
     def back(self, call: ProgramCall, root: int, g: Any) -> list[Any]:
-        """The gradients, given that of one output: the second program runs on the inputs of the call."""
+        """The gradients, given that of one output. The second program runs on the arguments of the first."""
         back: Any = self.built.back
         if self.built.vector:
-            parts = back(*call.given, np.array([g if out.root == root else out.zero() for out in self.built.outs]))
-            return [x for part in parts for x in part.tolist()]
+            seeds = np.array([g if out.root == root else out.zero() for out in self.built.outs])
+            return [x for grads in back(*call.code_args, seeds) for x in grads.tolist()]
         seeds = [g if out.root == root else out.zero() for out in self.built.outs if out.root is not None]
-        return back(*call.given, *seeds)
+        return back(*call.code_args, *seeds)
 
 
 class OnDevice(Program):
-    """A program that reads or writes numbers where they are: for other threads it runs as a whole."""
+    """A program that reads or writes arrays on a device. It holds the lock, so other threads see it as one change."""
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         return holding(lock, self._run, args)
@@ -183,8 +185,8 @@ class OnDevice(Program):
 class TrainingProgram(OnDevice):
     """A program that ends with the update of the parameters, by the rule of an optimizer.
 
-    It is called with the learning rate, and with what it writes to: the parameters and their states, or, if they are
-    `offload`, what their stores hold.
+    It is called with the learning rate, and with the objects that it writes to. These are the parameters and their
+    states or, if a `Store` has them, the dicts of the stores.
     """
 
     def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
@@ -196,22 +198,22 @@ class TrainingProgram(OnDevice):
         self.fixed: ItemsView[str, Any] = fixed.items()
         self.store: Store | None = Store(self.trained, built.apart) if built.vector else None
         used = set() if self.store else set(map(id, built.used))
-        self.unseen: list[Any] = [p for p in self.trained if id(p) not in used]  # of which nobody else asks
+        self.unseen: list[Any] = [p for p in self.trained if id(p) not in used]  # the guard does not watch these
         self.frozen: list[Any] = [p for p in self.params if isinstance(p, Value) and not p.requires_grad]
-        self.states: list[dict[str, Any]] = []  # the content of those that the program wrote to
-        self.as_left: Callable[[], bool] = bool  # are these the states, with the arrays that they had?
-        self.own: dict[tuple[int, str], Any] = {}  # arrays in states that the program may write to, since it made them
+        self.states: list[dict[str, Any]] = []  # the content of the states that the program wrote to
+        self.as_left: Callable[[], bool] = bool  # True if the states, and the arrays in them, are still the same
+        self.own: dict[tuple[int, str], Any] = {}  # arrays in states that the program created, and may write to
         self.tensors: list[Any] = self.trained if isinstance(self.trained[0], Tensor) else []
-        others = self._read
-        self._read = lambda: (*others(), self._what_it_writes_to())
+        read_leaves = self._read
+        self._read = lambda: (*read_leaves(), self._targets())
 
     def is_current(self) -> bool:
-        """As for any program; and the optimizer has the settings and the parameters that it had."""
+        """As for any program. In addition, the settings and parameters of the optimizer are still the same."""
         same = operator.eq if self.store else same_objects  # Values are equal only to themselves
         if not (self.fixed <= vars(self.update).items() and same(self.update.params, self.params)):
             return False
         store = self.store
-        at_home = not store or "data" not in store.held  # only there it can be frozen
+        at_home = not store or "data" not in store.arrays  # a Value in the store cannot be frozen unseen
         if any(p.requires_grad for p in self.frozen) or (at_home and not all(p.requires_grad for p in self.unseen)):
             return False
         if store and self.built.remembered and not store.has_states(self.update.state):
@@ -225,7 +227,8 @@ class TrainingProgram(OnDevice):
             before_change(*map(node_of, self.trained))
         for p in self.tensors:
             if p._node._store is not None:
-                p.data = p.data  # a graph that saved the array keeps its copy, and views get a new version
+                # A graph that saved the array keeps its copy, and views get a new version
+                p.data = p.data
         try:
             answer = super()._run(args)
         except BaseException:
@@ -237,41 +240,41 @@ class TrainingProgram(OnDevice):
             store_of(p._node).show()
         return answer
 
-    def _what_it_writes_to(self) -> list[Any]:
-        """The learning rate; then, for each parameter or array of them, what has the numbers and what has the state."""
+    def _targets(self) -> list[Any]:
+        """The learning rate, then the owners of the numbers and of the state of each parameter, or array of them."""
         pairs = self._stores() if self.built.resident else zip(self.trained, self._states(), strict=True)
         return [self.update.lr, *chain.from_iterable(pairs)]
 
     def _stores(self) -> list[tuple[Any, Any]]:
-        """What the stores hold, which is both."""
+        """The dicts of the stores, which have both."""
         groups: Any = [(store_of(p._node), [p]) for p in self.tensors] or [(self.store, self.trained)]
         names, state = self.built.remembered, self.update.state
         for store, params in groups:
             store.fetch(names, state, params)
-        return [(store.held, store.held) for store, _ in groups]
+        return [(store.arrays, store.arrays) for store, _ in groups]
 
     def _states(self) -> list[Any]:
-        """The states, with all that the optimizer's rule remembers; None if that is nothing."""
+        """The states, with an entry for each thing that the optimizer remembers; None if it remembers nothing."""
         if not (names := self.built.remembered):
             return [None] * len(self.trained)
         if self.as_left():
             return self.states
-        version = getattr(self.update.state, "version", None)  # of before, so that a change in between is seen
+        version = getattr(self.update.state, "version", None)  # read first, so that a later change is seen
         holders = states_of(self.update.state, self.trained)
         states = self.states = [x.data for x in holders]
         for i, content in enumerate(states):
-            for name, like in names.items():
-                if not (self.tensors and like):
-                    content.setdefault(name, 0.0 if like else 0)
+            for name, has_shape in names.items():
+                if not (self.tensors and has_shape):
+                    content.setdefault(name, 0.0 if has_shape else 0)
                 elif content.get(name) is not self.own.get((i, name), self):
                     content[name] = self.own[i, name] = np.full_like(self.tensors[i]._node._data, content.get(name, 0))
         known: dict[str, Any] = {"update": self.update, "version": version}
         known |= {f"h{i}": x for i, x in enumerate(holders)} | {f"s{i}": x for i, x in enumerate(states)}
         known |= {f"a{i}_{name}": x for (i, name), x in self.own.items()}
-        asked = ["update.state.version is version", *(f"h{i}.kept is s{i}" for i in range(len(states)))]
-        asked += [f"s{i}[{name!r}] is a{i}_{name}" for i, name in self.own]
-        asked += [f"{name!r} in s{i}" for i in range(len(states)) for name in names if (i, name) not in self.own]
-        self.as_left = compile_guard(" and ".join(asked), known)
+        tests = ["update.state.version is version", *(f"h{i}.kept is s{i}" for i in range(len(states)))]
+        tests += [f"s{i}[{name!r}] is a{i}_{name}" for i, name in self.own]
+        tests += [f"{name!r} in s{i}" for i in range(len(states)) for name in names if (i, name) not in self.own]
+        self.as_left = compile_guard(" and ".join(tests), known)
         return states
 
 
@@ -282,36 +285,37 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
         guards = Guards(owner.origin, named)
         plain = owner.plain and not nodes
         built = Built(owner.fn, args, named, owner.names, plain, owner.settings, guards.reached)
-    made = TrainingProgram if built.update is not None else OnDevice if _is_resident(owner.settings) else Program
-    return made(owner, built, named, guards)
+    if built.update is not None:
+        return TrainingProgram(owner, built, named, guards)
+    return (OnDevice if built.on_device else Program)(owner, built, named, guards)
 
 
 class ProgramCall:
-    """One call of a program, the history of its results; `given` is what the code ran on.
+    """One call of a program, the history of its results, with the arguments of the function and of the program's code.
 
-    If the gradients are not known yet, the code will run again and must see the same numbers: those of Values, lists
+    If the gradients are not computed yet, the code will run again and must see the same numbers. Those of Values, lists
     and arrays are copied. The arrays of Tensors are checked by their versions (`storages`).
     """
 
-    __slots__ = ("args", "found", "given", "operands", "program")
+    __slots__ = ("args", "code_args", "computed", "operands", "program")
 
-    def __init__(self, program: Program, args: Any, given: Any, found: Any, operands: Any):
+    def __init__(self, program: Program, args: Any, code_args: Any, computed: Any, operands: Any):
         self.program: Program = program
         self.args: Any = args
-        self.given: Any = given
-        self.found: Any = found  # the gradients: a list, or one array of many numbers
+        self.code_args: Any = code_args
+        self.computed: Any = computed  # the gradients: a list, or one array of many numbers
         self.operands: Any = operands
         if program.built.back is not None:
             self.args = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, args)
-            self.given = (*given[: len(given) - len(args)], *tree_map(_as_now, self.args))
+            self.code_args = (*code_args[: len(code_args) - len(args)], *tree_map(_as_now, self.args))
 
     @property
     def grads(self) -> list[Any]:
         """The gradients of the operands."""
-        return self.found if self.found.__class__ is list else self.found.tolist()
+        return self.computed if self.computed.__class__ is list else self.computed.tolist()
 
     def commit(self) -> bool:
-        """Add the gradients to the operands' `.grad`, all or none; False if one of them is no plain leaf."""
+        """Add the gradients to the operands' `.grad`, all or none; False if an operand is no plain leaf."""
         before = self.program.gradients_before(self.operands)
         if len(before) < len(self.operands):
             return False
@@ -324,24 +328,24 @@ class ProgramCall:
         return True
 
     def _add(self, before: list[Any]) -> None:
-        """Add the gradients to the operands' `.grad`, which held these numbers before."""
-        twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument that is passed twice
-        total = None if self.found.__class__ is list or twice else _sum_of_numbers(before)
+        """Add the gradients to the operands' `.grad`, which was `before`."""
+        twice = self.program.built.places and len({*self.operands}) < len(before)  # an argument may be passed twice
+        total = None if self.computed.__class__ is list or twice else _sum_of_numbers(before)
         fresh = total.__class__ is int and before.count(0) == len(before)  # no pass has reached any of these Values yet
         if fresh or total.__class__ is float:
             with np.errstate(all="ignore"):
-                sums = self.found if fresh else vector(before) + self.found
+                sums = self.computed if fresh else vector(before) + self.computed
             for p, grad in zip(self.operands, sums.tolist(), strict=True):
                 p._gradient = grad
             return
-        for p, part in zip(self.operands, self.grads, strict=True):
-            grad = p._gradient  # not that in `before`: the operand may come twice
+        for p, g in zip(self.operands, self.grads, strict=True):
+            grad = p._gradient  # not that in `before`, since an operand may come twice
             if grad.__class__ is float:
-                p._gradient = grad + part
+                p._gradient = grad + g
             elif p._is_number and grad.__class__ is int and not grad:
-                p._gradient = part
+                p._gradient = g
             else:
-                p._gradient = p._plus(grad, p._fit(part), set())
+                p._gradient = p._plus(grad, p._fit(g), set())
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
@@ -353,13 +357,14 @@ class ProgramCall:
             return self._again(g, root)
         if not self.program.built.fused:
             return self.program.back(self, root, g)
-        return [(g.item() if part.__class__ is float and hasattr(g, "item") else g) * part for part in self.grads]
+        number = g.item() if hasattr(g, "item") else g
+        return [(number if grad.__class__ is float else g) * grad for grad in self.grads]
 
     def _again(self, g: Any, number: int) -> list[Any]:
         """The gradients as nodes: the function itself runs on nodes, and is differentiated.
 
-        It receives copies, one for each place, since a node may be passed twice or be closed over too. They are leaves
-        while the gradients are computed, and lead back to the original nodes afterwards.
+        The function receives copies, one for each place, since a node may be passed twice or be closed over too. The
+        copies are leaves while the gradients are computed, and lead back to the original nodes afterwards.
         """
         program = self.program
         if program.settings["batch"]:
@@ -368,22 +373,23 @@ class ProgramCall:
                 "of one sample, compile(gradient(fn), batch=True)"
             )
         self._check()
-        given = tree_map(_copied, self.args)
-        found = untraced(program.fn, given, program.named, program.settings["scalars"])
-        nodes = [x for x in leaves(found) if isinstance(x, (Value, Tensor))]
+        args = tree_map(_copied, self.args)
+        result = untraced(program.fn, args, program.named, program.settings["scalars"])
+        nodes = [x for x in leaves(result) if isinstance(x, (Value, Tensor))]
         root = [x for x, out in zip(nodes, program.built.outs, strict=True) if out.root is not None][number]
-        inputs = program._operands(*given)
+        inputs = program._operands(*args)
         if self.grads:
-            now = [0.0 if part is None else part for part in _partials(root, inputs)]
-            parts = zip(inputs, now, self.grads, strict=True)
-            if not all(np.allclose(a, b, equal_nan=True) for node, a, b in parts if node._row):  # else it is frozen now
+            now = [0.0 if grad is None else grad for grad in _partials(root, inputs)]
+            pairs = [(a, b) for node, a, b in zip(inputs, now, self.grads, strict=True) if node._row]  # not frozen
+            if not all(np.allclose(a, b, equal_nan=True) for a, b in pairs):
                 raise RuntimeError(_CHANGED)
         return [*_partials(root, inputs, g, create_graph=True)]
 
     def _check(self) -> None:
         """Raise if the function would not see the numbers of this call."""
-        now, then = [*self.program._read(), *self.args], [*self.given]
-        if self.program._read.__class__ is Numbers:  # a list, or an array of the same numbers
+        now, then = [*self.program._read(), *self.args], [*self.code_args]
+        # Either may be a list or an array of the same numbers
+        if self.program._read.__class__ is Numbers:
             now[0], then[0] = vector(now[0]).tolist(), vector(then[0]).tolist()
         if [*map(_must_equal, leaves(now))] != [*map(_must_equal, leaves(then))]:
             raise RuntimeError(_CHANGED)
@@ -392,14 +398,15 @@ class ProgramCall:
 def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: bool = False) -> list[Any]:
     """The gradients of an output with respect to inputs treated as independent, even if one was computed from another.
 
-    None for an input that the output does not depend on. Hooks of the inputs are left to the pass that asks.
+    None for an input that the output does not depend on. Hooks of the inputs run in the caller's pass, not here.
     """
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
     one_pass = partial(run_pass, roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
-    _, found = holding(lock, _without_hooks, inputs, one_pass)  # no other pass misses the hooks
-    return [found.get(node) for node in inputs]
+    # With the lock, no other pass misses the hooks
+    _, gradients = holding(lock, _without_hooks, inputs, one_pass)
+    return [gradients.get(node) for node in inputs]
 
 
 def _without_hooks(nodes: Sequence[Any], run: Callable[[], Any]) -> Any:
@@ -410,33 +417,33 @@ def _without_hooks(nodes: Sequence[Any], run: Callable[[], Any]) -> Any:
             node._hooks = {}
         return run()
     finally:
-        for node, those in hooks:
-            node._hooks = those
+        for node, of_node in hooks:
+            node._hooks = of_node
 
 
 def _sum_of_numbers(grads: list[Any]) -> Any:
-    """Their sum: a float, or an int if all are ints, such as the `.grad` of a Value before a pass; else something else.
+    """The sum of some `.grad`: an int if all are ints, as those of Values before a pass, a float, or something else.
 
     >>> _sum_of_numbers([0, 0.5]), _sum_of_numbers([0, 0]), _sum_of_numbers([0, None])
     (0.5, 0, None)
     """
     try:
         return sum(grads)
-    except TypeError:  # None
+    except TypeError:  # a Tensor without a gradient has None
         return None
 
 
-def are_independent(given: Sequence[Any]) -> bool:
-    """True if the nodes are distinct, and none was computed from another."""
-    nodes = list(map(node_of, given))
-    below = {n for x in topological(nodes) for n in x._operands}
-    return len(set(nodes)) == len(nodes) and below.isdisjoint(nodes)
+def are_independent(handles: Sequence[Any]) -> bool:
+    """True if these Values and Tensors are distinct, and none was computed from another."""
+    nodes = list(map(node_of, handles))
+    operands = {operand for node in topological(nodes) for operand in node._operands}
+    return len(set(nodes)) == len(nodes) and operands.isdisjoint(nodes)
 
 
 def _must_equal(x: Any) -> Any:
-    """What must be the same in a later run: a number, or which array; its content is checked by version."""
+    """A number, or the identity of an array, which must be the same in a later run. Versions check the content."""
     x = x._data if isinstance(x, Value) else x
-    return repr(x) if x.__class__ is float else id(data_of(x))  # as text, a nan equals another
+    return repr(x) if x.__class__ is float else id(data_of(x))  # as text, a nan equals a nan
 
 
 def _as_now(x: Any) -> Any:
@@ -449,7 +456,7 @@ def _copied(x: Any) -> Any:
 
 
 class ProgramRow(Many):
-    """The row of a program's results: each refers to its `Call`."""
+    """The row of a program's results. Each refers to its `ProgramCall`."""
 
     __slots__ = ()
 
@@ -475,25 +482,19 @@ class ProgramRow(Many):
         return True
 
 
-def _is_resident(settings: dict[str, Any]) -> bool:
-    """True if arrays stay where the back end has them."""
-    return bool(backends.has(settings["backend"], "RESIDENT"))
-
-
-def _reader(nodes: Sequence[Any], resident: bool) -> Callable[[], tuple[list[Any]]]:
-    """A function that reads the current data of the nodes: of those that stay on a device, where they are."""
+def _reader(nodes: Sequence[Any], on_device: bool) -> Callable[[], tuple[list[Any]]]:
+    """A function that reads the current data of the nodes. An array that is on a device is read there."""
     if all(isinstance(x, Value) for x in nodes):
         return lambda: ([x._data for x in nodes],)
-    if resident:
-        return lambda: ([at_hand(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
-    return lambda: ([x._node._data if isinstance(x, Tensor) else x._data for x in nodes],)
+    array_of = at_hand if on_device else operator.attrgetter("_data")
+    return lambda: ([array_of(x._node) if isinstance(x, Tensor) else x._data for x in nodes],)
 
 
 def picker(names: list[str], places: list[Read], outside: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """A function of the arguments that returns the nodes at these places, followed by those from outside."""
+    """A function of the arguments that returns the nodes at these places, followed by the nodes from outside."""
     if not places and not any(isinstance(x, Tensor) for x in outside):
         always = tuple(outside)
         return lambda *_: always
-    found = (read.place + "._node" * (read.kind == "tensor") for read in places)
-    texts = [*found, *(f"outside[{i}]{'._node' * isinstance(x, Tensor)}" for i, x in enumerate(outside))]
+    texts = [read.place + "._node" * (read.kind == "tensor") for read in places]
+    texts += [f"outside[{i}]" + "._node" * isinstance(x, Tensor) for i, x in enumerate(outside)]
     return eval(f"lambda {', '.join(names)}: ({', '.join(texts)},)", {"outside": outside})

@@ -138,8 +138,8 @@ def test_step_that_differs_changes_nothing():
     step(X, Y)
     before = [p.data.copy() for p in model.parameters()], repr(optimizer.state_dict())
     k[0] = 2.0
-    with check_compiled(), pytest.raises(RuntimeError, match="after the step"):
-        step(X, Y)  # the program of the loss alone is traced now, and is right
+    with check_compiled(), pytest.raises(RuntimeError, match=r"call retrace\(\)"):
+        step(X, Y)
     for p, data in zip(model.parameters(), before[0], strict=True):
         np.testing.assert_array_equal(p.data, data)
     assert repr(optimizer.state_dict()) == before[1]
@@ -172,6 +172,27 @@ def test_loss_of_a_step_is_compared_too():
     with pytest.raises(RuntimeError, match=r"gives 2.0 for the loss, and the function itself 1.0"):
         step(2.0)
     assert w.data == 0.5
+
+
+def test_wrong_update_of_a_right_loss_is_found():
+    w = Value(0.5, label="weight")
+    step = micrograd.compile(lambda x: (w * x) ** 2, update=SGD([w], lr=0.1, momentum=0.5), check=True)
+    step(2.0)
+    start, planted_number = w.data, 9.0
+    planted(step, lambda answer: (setattr(w, "data", planted_number), answer)[1])
+    with pytest.raises(RuntimeError, match=r"gives 9.0 for the new 'data' of weight, and the function itself -"):
+        step(2.0)
+    assert w.data == start
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_view_of_a_parameter_sees_the_checked_step(backend: str):
+    w = Tensor([0.5, 0.25], requires_grad=True)
+    view = w.detach()
+    step = micrograd.compile(lambda x: ((w * x) ** 2).sum(), update=SGD([w], lr=0.1), backend=backend, check=True)
+    step(2.0)
+    np.testing.assert_array_equal(view.data, w.data)
+    assert w.data[0] != 0.5
 
 
 @pytest.mark.parametrize("use", [lambda _: 3.0, lambda w: [w, w]])

@@ -1,9 +1,9 @@
 """Back ends: each makes a function of a lowered program, and is found by its name.
 
-    python      source in plain Python and NumPy, as one would write it (`expressions` writes an operation)
+    python      source in plain Python and NumPy, as a person would write it (`expressions` writes an operation)
 
-The others that come with the package are in the folder `micrograd/backends`, a floor above: the compiler works without
-them, and finds them as it finds those of other packages.
+The other back ends of this package are in the folder `micrograd/backends`, a floor above. The compiler works without
+them, and finds them in the same way as those of other packages.
 
 A back end is a module, or any other object, with two functions:
 
@@ -12,9 +12,9 @@ A back end is a module, or any other object, with two functions:
 
 It imports the public form of programs, `micrograd.compiler.lowered`, and nothing else of this package. It may also have
 
-    VERSION     the version of the form that it was written for
-    RESIDENT    True if arrays stay where it has them, on a device, between the steps of a training program
-    OPTIONS     the names of the options that `compile` takes, such as "devices"
+    VERSION     the version of the form for which it was written
+    RESIDENT    True if arrays stay on a device between the steps of a training program
+    OPTIONS     the names of the options that its `compile` takes, such as "devices"
 
 A package registers its back end as an entry point, in its own pyproject.toml, and `register` does so for one process:
 
@@ -32,8 +32,8 @@ from typing import Any, Protocol
 from ..lowered import VERSION, Lowered
 
 GROUP = "micrograd.backends"
-OWN = {"auto": "python", "python": "python", "numpy": "python"}  # the module of each
-ABOVE = ("c", "jax")  # those of the package's folder that has the group's name
+OWN = {"auto": "python", "python": "python", "numpy": "python"}  # names of the modules in this folder
+ABOVE = ("c", "jax")  # names of the modules in the folder `micrograd/backends`
 REGISTERED: dict[str, Any] = {}
 
 
@@ -42,11 +42,11 @@ class Executable(Protocol):
 
     source: str  # what `f.source` shows
 
-    def __call__(self, *given: Any) -> Any: ...
+    def __call__(self, *arguments: Any) -> Any: ...
 
 
 class Backend(Protocol):
-    """What a back end offers."""
+    """A back end, as a module or an object."""
 
     def lacks(self, program: Lowered) -> str: ...
 
@@ -57,7 +57,7 @@ def register(name: str, backend: Any) -> None:
     """Register a back end for this process, as `compile(f, backend=name)` finds it.
 
     Args:
-        name: another name than that of a back end of this package.
+        name: a name that no back end of this package has.
         backend: a module or object with the functions `lacks` and `compile`.
 
     Raises:
@@ -70,18 +70,18 @@ def register(name: str, backend: Any) -> None:
 
 
 def _add(name: str, backend: Any) -> None:
-    if missing := [part for part in ("lacks", "compile") if not callable(getattr(backend, part, None))]:
+    if missing := [name for name in ("lacks", "compile") if not callable(getattr(backend, name, None))]:
         raise TypeError(f"a back end has the functions lacks and compile, found no {missing[0]} in {backend!r:.60}")
     REGISTERED[name] = backend
 
 
 def bundled(name: str) -> Any:
-    """A module of `micrograd/backends`: a back end, or one that `save` asks."""
+    """A module of `micrograd/backends`: a back end, or a module that `save` uses."""
     return import_module(f"{GROUP}.{name}")
 
 
 def _installed() -> dict[str, EntryPoint]:
-    """The back ends of the floor above, if they are there, and those that other packages register."""
+    """The entry points of the back ends of the floor above, if they are there, and of other packages."""
     above = [EntryPoint(name, f"{GROUP}.{name}", GROUP) for name in ABOVE]
     here = [entry for entry in above if find_spec(GROUP) and find_spec(entry.value)]
     return {entry.name: entry for entry in (*entry_points(group=GROUP), *here)}
@@ -109,9 +109,9 @@ def find(name: str) -> Backend:
     return REGISTERED[name]
 
 
-def has(name: str, what: str) -> Any:
-    """An attribute that back ends may have, such as RESIDENT; else an empty tuple."""
-    return getattr(find(name), what, ())
+def has(name: str, attribute: str) -> Any:
+    """An optional attribute of the back end of this name, such as RESIDENT. Without it, an empty tuple."""
+    return getattr(find(name), attribute, ())
 
 
 def compiled(name: str, program: Lowered, **options: Any) -> Executable:

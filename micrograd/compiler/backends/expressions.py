@@ -1,8 +1,8 @@
-"""From a Symbol to an expression: the source that computes it from the names of its operands.
+"""From a Symbol to an expression, which is the source that computes the Symbol from the names of its operands.
 
     x + 1.0               x + 1.0                     operators, in parentheses where Python needs them
     maximum(x, 0.0)       0.0 if x <= 0.0 else x      or a conditional, where that is faster than a call
-    maximum(x @ p, 0.0)   np.maximum(x @ p, 0.0)      an array: the same, and NumPy's functions
+    maximum(x @ p, 0.0)   np.maximum(x @ p, 0.0)      for arrays, NumPy's functions too
     add(a, array)         a + k1                      an object without a literal has a name
 
 >>> from ..graph import Graph
@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..lowered import BY_COLUMNS, SPECIAL, Symbol, floats, library, np, sliced
+from ..lowered import BY_COLUMNS, SPECIAL, Symbol, bracketed, floats, library, np, sliced
 
 # Operators, with their precedence
 SIGNS = {
@@ -34,15 +34,15 @@ SIGNS = {
 LOOSE, NEGATIVE, ATOM = -1, 3, 5
 FAST = vars(floats) | {name: getattr(math, name) for name in ("exp", "log", "log1p", "sqrt", "sin", "cos", "cosh")}
 FAST |= {"power": math.pow}
-MANY = 2048  # elements above which `where` takes longer than `gate`, which does not branch
+MANY = 2048  # with more elements, `where` takes longer than `gate`, which does not branch
 
 
 class Text:
-    """Expressions for Symbols whose operands already have one.
+    """Expressions for Symbols whose operands have expressions already.
 
-    `of` holds the expression of each, with its precedence; `names` the objects that expressions refer to; `lines` the
-    statements to run before, and `returned` the Symbols whose memory the program returns. With `careful`, divisions
-    follow IEEE 754 instead of raising.
+    `of` has the expression of each Symbol, with its precedence. `names` has the objects that expressions refer to.
+    `lines` has the statements to run before, and `returned` the Symbols whose memory the program returns. With
+    `careful`, divisions follow IEEE 754 instead of raising.
     """
 
     def __init__(self, careful: bool = False):
@@ -70,8 +70,9 @@ class Text:
             yes, no = self.within(args[1], 0), self.within(args[2], 0)
             return f"{yes} if {self.within(args[0], 0)} else {no}", LOOSE
         if op in ("maximum", "minimum") and args[1].__class__ is float and args[1] == args[1]:
-            if self.of[args[0]][1] != ATOM or "(" in self.of[args[0]][0]:
-                self.of[args[0]] = self.line(self.of[args[0]][0])  # it appears twice
+            text, strength = self.of[args[0]]
+            if strength != ATOM or "(" in text:
+                self.of[args[0]] = self.line(text)  # it appears twice
             a, b = self.of[args[0]][0], self.within(args[1], 0)
             return f"{b} if {a} {'<=' if op == 'maximum' else '>='} {b} else {a}", LOOSE  # NaN propagates
         if op == ".item":
@@ -104,7 +105,8 @@ class Text:
             a, b, like = args
             if like.named != BY_COLUMNS:
                 return self.infix("matmul", a, b)
-            if symbol not in self.returned:  # else no view, of which a gradient would be a copy
+            # A returned gradient must not be a view, since it would be copied
+            if symbol not in self.returned:
                 return f"({self.transposed(b)} @ {self.transposed(a)}).T", ATOM
         if op == "negative":
             return f"-{self.within(args[0], NEGATIVE)}", NEGATIVE
@@ -112,7 +114,8 @@ class Text:
             return f"{self.within(args[0], ATOM)}[{self.index(args[1])}]", ATOM
         if op == ".transpose" and args[1:] == (tuple(range(args[0].ndim))[::-1],):
             return f"{self.within(args[0], ATOM)}.T", ATOM
-        if op == "where" and _is_gate(symbol) and self.of[args[0]][1] != ATOM:  # and nothing else reads the condition
+        # A condition that has a name is used in other places too
+        if op == "where" and _is_gate(symbol) and self.of[args[0]][1] != ATOM:
             self.names["gate"] = library.gate
             return f"gate({self.argument(args[2])}, {self.argument(args[0].args[0])})", ATOM
         if op in SPECIAL:
@@ -124,7 +127,7 @@ class Text:
         return f"{head}{op}({', '.join([*map(self.argument, rest), *named])})", ATOM
 
     def _of_transposed(self, op: str, a: Any, b: Any) -> str:
-        """A number times a new transposed matrix: transposed last, so that NumPy can write over the matrix."""
+        """A number times a new transposed matrix, which is transposed last, so NumPy can write over the matrix."""
         x, other = (b, a) if getattr(b, "op", "") == "matmul_like" else (a, b)
         text = self.of[x][0] if getattr(x, "op", "") == "matmul_like" else ""
         if not text.endswith(").T") or getattr(other, "shape", None) is not None:
@@ -147,23 +150,22 @@ class Text:
         if x.__class__ is Symbol:
             return self.of[x][0]
         if x.__class__ in (tuple, list):
-            inner = ", ".join(map(self.argument, x))
-            return f"({inner}{',' * (len(x) == 1)})" if x.__class__ is tuple else f"[{inner}]"
+            return bracketed(x, self.argument)
         if isinstance(x, np.dtype):
             return f"np.{x.name}"
         if x is None or x is ... or x.__class__ in (bool, int, float, str):
             return "..." if x is ... else repr(x)
         if x.__class__ is slice:
             return f"slice({x.start}, {x.stop}, {x.step})"
-        for name, known in self.names.items():
-            if known is x:
+        for name, target in self.names.items():
+            if target is x:
                 return name
         name = f"k{sum(name[0] == 'k' for name in self.names) + 1}"
         self.names[name] = x
         return name
 
     def index(self, index: Any) -> str:
-        """The text between the square brackets."""
+        """An index as text, as it is written between square brackets."""
         if index.__class__ is tuple:
             return ", ".join(map(self.index, index)) or "()"
         if index.__class__ is slice:
@@ -172,7 +174,7 @@ class Text:
 
 
 def _is_gate(symbol: Symbol) -> bool:
-    """True for a large where(b <= 0, 0.0, a), as of the gradient of relu, on floats of one shape."""
+    """True for a large where(b <= 0, 0.0, a) on floats of one shape, as in the gradient of relu."""
     condition, zero, a = symbol.args
     if symbol.size < MANY or symbol.dtype.kind != "f" or zero.__class__ is not float or str(zero) != "0.0":
         return False

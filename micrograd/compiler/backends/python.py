@@ -16,9 +16,9 @@ def program(x, y):
 >>> code(0.0, 2.0)
 (1.0, (2.0, 0.0))
 
-Numbers are written as one would by hand: an expression used once is inlined. Where Python raises (`1.0 / 0.0`,
-`exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754. Arrays are written in
-the same way, `np.maximum(x @ p0.T + p1, 0.0)`: see `expressions`.
+Numbers are written as a person would write them, so an expression that is used once is inlined. If Python raises
+(`1.0 / 0.0`, `exp(1000.0)`), the same lines run again with the functions of `floats`, which follow IEEE 754. Arrays are
+written in the same way, such as `np.maximum(x @ p0.T + p1, 0.0)` (see `expressions`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import cache
 from itertools import starmap
 from typing import Any
@@ -38,6 +38,7 @@ from ..lowered import (
     Read,
     Symbol,
     at_once,
+    bracketed,
     floats,
     library,
     needed,
@@ -48,39 +49,36 @@ from ..lowered import (
 )  # fmt: skip
 from .expressions import ATOM, FAST, Text
 
-LARGE = 2**17  # bytes, which malloc maps afresh at each allocation
-WIDEST, SHORT = 88, 12  # the longest expression, and the longest that stays where it is used
-SCALARS = ELEMENTWISE - {"where"} | {".sum", ".max", ".min"}  # what returns NumPy's numbers, not arrays of shape ()
+LARGE = 2**17  # bytes: malloc maps such a block again at each allocation
+WIDEST, SHORT = 88, 12  # the longest expression, and the longest operand that always stays in place
+SCALARS = ELEMENTWISE - {"where"} | {".sum", ".max", ".min"}  # operations that return NumPy's numbers for shape ()
 
 
 def lacks(program: Lowered) -> str:
-    """Nothing."""
+    """An empty string, since this back end can compile every program."""
     return ""
 
 
 class Code:
-    """The source of a program, and its function: `run`, or `careful` where that raises."""
+    """The source of a program, and its function: `run`, or `careful` if `run` raises."""
 
     def __init__(self, program: Lowered):
-        outputs, updates = program.outputs, program.updates
-        sources = {read.name: read for read in program.reads}
-        writer = Writer(outputs, updates, sources)
+        writer = Writer(program)
         if any(symbol.shape and symbol.size * symbol.dtype.itemsize >= LARGE for symbol in program.steps):
             keep_memory()
-        lines = reading(program.reads)
-        self.source: str = writer.source(program.parameters, lines)
+        self.source: str = writer.source()
         self.run: Callable[..., Any] = _define(self.source, FAST | writer.names)
         self.careful: Callable[..., Any] = self.run
-        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):  # used if Python raises
-            careful = Writer(outputs, updates, sources, careful=True)
-            self.careful = _define(careful.source(program.parameters, lines), vars(floats) | careful.names)
+        if any(symbol.shape is None and symbol.op != "input" for symbol in writer.order):
+            careful = Writer(program, careful=True)
+            self.careful = _define(careful.source(), vars(floats) | careful.names)
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """Run the program."""
         try:
-            return self.run(*given)
+            return self.run(*arguments)
         except (ArithmeticError, ValueError):
-            return self.careful(*given)
+            return self.careful(*arguments)
 
 
 compile = Code
@@ -88,10 +86,10 @@ compile = Code
 
 @cache
 def keep_memory() -> None:
-    """Have malloc keep memory that is freed for the next step, instead of mapping it again, at four times the cost.
+    """Have malloc keep freed memory for the next step, instead of mapping it again, at four times the cost.
 
-    In glibc, blocks up to the largest that was ever freed are kept, and this one is as large as it admits (see
-    mallopt(3)). It is never written to, and so takes no memory.
+    In glibc, blocks up to the size of the largest that was ever freed are kept. This one has the largest size that
+    glibc admits (see mallopt(3)). It is never written to, and so takes no memory.
     """
     np.empty(2**25 - 2**16, np.int8)
 
@@ -102,47 +100,46 @@ def _define(source: str, names: dict[str, Any]) -> Callable:
 
 
 class Writer(Text):
-    """Writes one program, line by line: what is used once, and short, is written where it is used."""
+    """Writes one program, line by line. A short expression that is used once is written where it is used."""
 
-    def __init__(
-        self, outputs: Any, updates: Sequence[tuple[Symbol, Any]], sources: Mapping[str, Read], careful: bool = False
-    ):
+    def __init__(self, program: Lowered, careful: bool = False):
         super().__init__(careful)
+        outputs = program.outputs
         self.names.update(vector=vector, at_once=at_once, setitem=operator.setitem, isub=operator.isub)
-        self.outputs = outputs
-        self.sources = sources
-        self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, updates))
+        self.program = program
+        self.reads: dict[str, Read] = {read.name: read for read in program.reads}
+        self.writes: list[tuple[str, Symbol, Any]] = list(starmap(_in_place, program.updates))
         self.order: list[Symbol] = needed((outputs, self.writes))
         self.uses: Counter[Symbol] = Counter(symbols_in([*(x.args for x in self.order), outputs, self.writes]))
-        self.uses.update(symbols_in(outputs))  # each gets its own line
+        self.uses.update(symbols_in(outputs))  # counted twice, so each output has its own line
         self.returned: set[Symbol] = {base(symbol) for symbol in symbols_in(outputs)}
 
-    def source(self, parameters: Sequence[str], reading: list[str]) -> str:
+    def source(self) -> str:
         """The whole source."""
         for symbol in self.order:
             if symbol.op == "input":
                 self.of[symbol] = symbol.args[0], ATOM
-                continue
-            if symbol.shape is None:
+            elif symbol.shape is None:
                 text, strength = self.number(symbol)
                 alone = self.uses[symbol] > 1 or len(text) > WIDEST
                 self.of[symbol] = self.line(text) if alone else (text, strength)
             else:
                 self.of[symbol] = self._array(symbol)
-        answer = self._output(self.outputs)
-        body, of_arrays = self.lines, any(symbol.shape is not None for symbol in self.order)
+        answer = self._output(self.program.outputs)
+        lines = [*reading(self.program.reads), *self.lines]
         if self.writes:
             writes = (f"    {write}" for write in starmap(self._write, self.writes))
-            body = [*body, f"answer = {answer}", "at_once(", *writes, ")"]
+            lines += [f"answer = {answer}", "at_once(", *writes, ")"]
             answer = "answer"
-        body = [*body, f"return {answer}"]
-        text = "".join(f"    {line}\n" for line in [*reading, *body])
-        known = (f"    # {name}: {_described(x)}\n" for name, x in self.names.items() if name[0] == "k")
+        lines.append(f"return {answer}")
+        text = "".join(f"    {line}\n" for line in lines)
+        constants = (f"    # {name}: {_described(x)}\n" for name, x in self.names.items() if name[0] == "k")
+        of_arrays = any(symbol.shape is not None for symbol in self.order)
         quiet = '@np.errstate(all="ignore")\n' * of_arrays
-        return f"{quiet}def program({', '.join(parameters)}):\n{''.join(known)}{text}"
+        return f"{quiet}def program({', '.join(self.program.parameters)}):\n{''.join(constants)}{text}"
 
     def _array(self, symbol: Symbol) -> tuple[str, int]:
-        """The expression of an array, or the name of a line; where that gets too long, its longest operand has one."""
+        """The expression of an array, or the name of its line. Long operands get lines until it is short enough."""
         if symbol.ndim and (symbol.op == "accumulate" or (symbol.op == "scatter" and library.is_basic(symbol.args[1]))):
             return self._added(symbol)
         text, strength = self.array(symbol)
@@ -185,7 +182,7 @@ class Writer(Text):
             if new.__class__ is Symbol and base(new).op == "input":
                 text += ".copy()"  # as it was before all writes
             return f"({how}, {self.argument(target)}, {'..., ' * (how == 'setitem')}{text}),"
-        read = self.sources[target.args[0]]
+        read = self.reads[target.args[0]]
         if read.kind == "value":
             return f"(setattr, {read.place}, '_data', {text}),"
         text = f"int({text})" if read.kind == "count" else text
@@ -193,8 +190,7 @@ class Writer(Text):
 
     def _output(self, tree: Any) -> str:
         if tree.__class__ in (tuple, list):
-            inner = ", ".join(map(self._output, tree))
-            return f"[{inner}]" if tree.__class__ is list else f"({inner}{',' * (len(tree) == 1)})"
+            return bracketed(tree, self._output)
         text, shape = self.argument(tree), getattr(tree, "shape", None)
         if shape is None:
             return text
@@ -207,7 +203,7 @@ class Writer(Text):
 
 
 def base(symbol: Symbol) -> Symbol:
-    """The Symbol whose memory this one shares: itself, unless it is a view."""
+    """The Symbol whose memory this Symbol shares, which is itself unless it is a view."""
     while symbol.op in VIEWS and symbol.args[0].__class__ is Symbol:
         symbol = symbol.args[0]
     return symbol
@@ -217,12 +213,12 @@ def _described(x: Any) -> str:
     """A constant, for a comment."""
     if x.__class__ is not np.ndarray or x.size == 1:
         return repr(x).replace("\n", " ")
-    alike = f", all {x.flat[0]}" if x.size and not any(x.strides) else ""
-    return f"{x.dtype}{list(x.shape)}{alike}"
+    of_one_number = f", all {x.flat[0]}" if x.size and not any(x.strides) else ""
+    return f"{x.dtype}{list(x.shape)}{of_one_number}"
 
 
 def _in_place(target: Symbol, new: Any) -> tuple[str, Symbol, Any]:
-    """How a new value is written: an array from which something is subtracted needs no second one."""
+    """How a new value is written. A difference from the array itself is subtracted in place, without a second array."""
     if target.shape is not None and new.op == "subtract" and new.args[0] is target:
         return "isub", target, new.args[1]
     return "setitem", target, new

@@ -1,12 +1,12 @@
-"""From thousands of numbers to matrix products: a program of numbers becomes a program of a few arrays.
+"""From thousands of numbers to matrix products, where a program of numbers becomes a program of a few arrays.
 
     sums_of_products    the graph of numbers in a normal form
     array_slots         in which array a number is stored, and how it is read
-    levels              what is computed together
+    levels              which numbers are computed together
 
-`vectorized` is a pass from a program to a program, both in the public form (`lowered`). The steps of the first one are
-rows of the derivative table on numbers. The plan of `Levels` runs on Tensors in a separate trace, which is much
-shorter than that of the numbers, and the gradients are derived there.
+`vectorized` is a pass from a program to a program, both in the public form (`lowered`). The steps of the first program
+are rows of the derivative table on numbers. The plan of `Levels` runs on Tensors in a separate trace, which is much
+shorter than that of the numbers. The gradients are derived there.
 
 >>> trace = Trace()
 >>> with tracing(trace):
@@ -65,85 +65,89 @@ from .sums_of_products import NormalForm
 __all__ = ["NormalForm", "is_worthwhile", "vectorized"]
 
 DIFFERENTIABLE = ("wanted", "p")
-MANY = 1000  # ops on numbers; with fewer, straight-line Python is used, except in C, where an operation starts at once
-WIDTH = 20  # average ops per level above which array operations are faster
-SIDE_BY_SIDE = 3  # the same under `batch`, where each op is on arrays anyway
+MANY = 1000  # with fewer ops on numbers, straight-line Python is used, except in C, whose operations start at once
+WIDTH = 20  # with more ops per level on average, array operations are faster
+WIDTH_OF_SAMPLES = 3  # the same under `batch`, where each op is on arrays anyway
 
 
 def is_worthwhile(form: NormalForm, tree: Any, samples: int | None, backend: str) -> bool:
     """True if the graph is all numbers (under `batch`, one for each sample), and large enough to gain from arrays."""
     shapes = {None} if samples is None else {None, (samples,)}
-    of_numbers = all(x.op in ("input", "getitem") and x.shape in shapes for x in form.inputs)
     nodes = [*filter(is_traced, leaves(tree))]
-    of_numbers = of_numbers and bool(nodes) and not any(isinstance(x, Tensor) for x in nodes)
-    ops, width = len(form.order), WIDTH if samples is None else SIDE_BY_SIDE
-    many = ops > width * form.depth and (ops > MANY or samples is not None or backend == "c")
+    if not nodes or any(isinstance(x, Tensor) for x in nodes):
+        return False
+    if not all(x.op in ("input", "getitem") and x.shape in shapes for x in form.inputs):
+        return False
     if backend in ("numpy", "python"):
-        return of_numbers and backend == "numpy"
-    return of_numbers and many and bool(np)
+        return backend == "numpy"
+    ops, width = len(form.order), WIDTH if samples is None else WIDTH_OF_SAMPLES
+    many = ops > MANY or samples is not None or backend == "c"
+    return many and ops > width * form.depth and bool(np)
 
 
 def vectorized(program: Lowered, form: NormalForm) -> Lowered:
     """The program with a few arrays in place of its many numbers. Its values are one array.
 
-    The inputs are arrays too: those that were passed as arrays, the numbers among the arguments ("numbers", and
-    "wanted" for those in `by`), and those among the leaves ("fixed", and "p" for those in `by`).
+    The inputs are arrays too. Besides the arguments that were passed as arrays, these are "numbers" and "wanted", the
+    numbers among the arguments, and "fixed" and "p", the numbers among the leaves. The numbers in `by` are in "wanted"
+    and "p".
 
     Args:
-        program: its steps are rows on numbers (under `batch`, on one number for each sample), and of its leaves those
-            in `by` come last. If its gradients are a list, those with respect to the inputs in `by` are derived: the
-            gradients of its value or, if it has more, of their sum, with an input named "seeds" for weights.
+        program: a program whose steps are rows on numbers (under `batch`, on one number for each sample), and whose
+            leaves in `by` come last. If its gradients are a list, the gradients with respect to the inputs in `by` are
+            derived. They are those of its value or, if it has several, of their sum, weighted by an input "seeds".
         form: the normal form of its values.
     """
     samples = next((read.shape[-1] for read in program.reads if read.kind == "samples"), None)
     blocks = _blocks(program, form)
     form.merge()
-    *others, (_, own) = blocks
-    plan = Levels(form, [symbols for _, symbols in others], [x for x in own if x is not None], samples)
+    *ordered, (_, own) = blocks
+    plan = Levels(form, [symbols for _, symbols in ordered], [x for x in own if x is not None], samples)
     trace = Trace(PRODUCTS)
     with tracing(trace):
         values, gradients = _traced(trace, plan, blocks, program, samples)
     trace.settle()
     arguments = [read for read in program.reads if read.parameter != "leaves" and read.kind != "lists"]
     names = {read.name: read.keys[0] for read in program.reads if read.parameter == "leaves"}
-    order = dict.fromkeys([*(x.args[0] for x in plan.free), *list(names)[len(names) - len(own) :]])
+    first = len(names) - len(own)  # of the leaves in `by`
+    order = dict.fromkeys([*(x.args[0] for x in plan.free), *list(names)[first:]])
     return replace(
         program,
         reads=(*arguments, *(read for read, symbols in blocks if symbols and read.kind != "samples")),
         values=values,
         gradients=None if program.gradients is None else [*gradients.values()],
         by=(*gradients,),
-        leaves=(*program.leaves[: len(names) - len(own)], *(program.leaves[names[x]] for x in order)),
+        leaves=(*program.leaves[:first], *(program.leaves[names[x]] for x in order)),
     )
 
 
 def _blocks(program: Lowered, form: NormalForm) -> list[tuple[Read, list[Symbol | None]]]:
-    """How each array is read, and its elements, or None where nothing needs one; under `batch` these are its rows.
+    """For each array, its read and its elements (under `batch`, its rows). An element that nothing needs is None.
 
-    The last has the leaves in `by`, even if there are none.
+    The last array has the leaves in `by`, even if there are none.
     """
-    found = {}
+    symbols = {}
     for x in form.inputs:
         source, index = (x, ()) if x.op == "input" else x.args
-        found[source.args[0], index] = x
+        symbols[source.args[0], index] = x
     blocks: list[tuple[Read, list[Symbol | None]]] = []
     groups: dict[str, list[str]] = {name: [] for name in ("numbers", "wanted", "fixed", "p")}
     by = {*program.by}
     for read in program.reads:
         if read.kind == "lists":
             names = ("_".join(map(str, (read.name, *index))) for index in np.ndindex(read.shape))
-            blocks.append((read._replace(kind="flat"), [found.get((name, ())) for name in names]))
+            blocks.append((read._replace(kind="flat"), [symbols.get((name, ())) for name in names]))
         elif read.kind == "samples":
-            blocks.append((read, [found.get((read.name, index)) for index in np.ndindex(read.shape[:-1])]))
+            blocks.append((read, [symbols.get((read.name, index)) for index in np.ndindex(read.shape[:-1])]))
         elif read.name in by:
             groups["p" if read.parameter == "leaves" else "wanted"].append(read.name)
-        elif (read.name, ()) in found:
+        elif (read.name, ()) in symbols:
             groups["fixed" if read.parameter == "leaves" else "numbers"].append(read.name)
     n = len(groups["fixed"]) if groups["p"] else None
-    parts = {"fixed": (slice(None, n),) * bool(n), "p": (slice(n, None),) * bool(n)}
-    for name, names in groups.items():
-        read = Read(name, "leaves" * (name in parts), parts.get(name, tuple(names)), "vector")
-        blocks.append((read, [found.get((x, ())) for x in names]))
+    keys = {"fixed": (slice(None, n),) * bool(n), "p": (slice(n, None),) * bool(n)}
+    for group, names in groups.items():
+        read = Read(group, "leaves" * (group in keys), keys.get(group, tuple(names)), "vector")
+        blocks.append((read, [symbols.get((name, ())) for name in names]))
     return [block for block in blocks if block[1] or block is blocks[-1]]
 
 
@@ -156,15 +160,16 @@ def _traced(
         shape = read.shape if read.kind == "samples" else (len(symbols),)
         inputs[read.name] = x = trace.tensor(read.name, np.broadcast_to(0.0, shape), read.name in DIFFERENTIABLE)
         arrays.append(x if samples is None else x.reshape(len(symbols), samples if shape is read.shape else 1))
-    if len(plan.free) < len(blocks[-1][1]):  # some have no part in the values
+    # The values may not depend on all the leaves in `by`
+    if len(plan.free) < len(blocks[-1][1]):
         arrays[-1] = arrays[-1][: len(plan.free)]
-    found = plan(arrays, program.values)
-    if program.gradients is None or not found.requires_grad:
-        return data_of(found), {}
-    seeds = None if samples is None and len(program.values) == 1 else [trace.tensor("seeds", found)]
+    values = plan(arrays, program.values)
+    if program.gradients is None or not values.requires_grad:
+        return data_of(values), {}
+    seeds = None if samples is None and len(program.values) == 1 else [trace.tensor("seeds", values)]
     by = [name for name in DIFFERENTIABLE if name in inputs]
-    parts = grad(found, [inputs[name] for name in by], seeds, allow_unused=True)
-    return data_of(found), {name: data_of(g) for name, g in zip(by, parts, strict=True) if g is not None}
+    gradients = grad(values, [inputs[name] for name in by], seeds, allow_unused=True)
+    return data_of(values), {name: data_of(g) for name, g in zip(by, gradients, strict=True) if g is not None}
 
 
 def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:

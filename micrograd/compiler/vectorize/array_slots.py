@@ -1,4 +1,4 @@
-"""Places: the array that stores a node, its position there, and how to read some nodes as an array of any shape.
+"""Places: the array that stores a node, its position there, and how nodes are read as an array of any shape.
 
 Most reads are a whole array or a slice of one. Evenly spaced places need no copy:
 
@@ -8,7 +8,7 @@ Most reads are a whole array or a slice of one. Evenly spaced places need no cop
 >>> at.read(np.array([4, 5])), at.read(np.array([[0, 3], [1, 4], [2, 5]])).shape
 (Tensor([4., 5.]), (3, 2))
 
-Any other read is a `take`, whose adjoint `place` sums what goes to the same place:
+Any other read is a `take`. Its adjoint `place` sums the elements that go to the same place:
 
 >>> at.read(np.array([5, 0, 0]))
 Tensor([5., 0., 0.])
@@ -31,7 +31,7 @@ from ..primitives import placed
 from ..symbols import Symbol, is_uniform
 from .sums_of_products import ONE
 
-Ids = np.ndarray  # node numbers
+Ids = np.ndarray  # the numbers of nodes
 
 
 def take(ids: Ids) -> Row:
@@ -58,20 +58,20 @@ def place(ids: Ids, n: int) -> Row:
 
 
 class Places:
-    """The array and place of each node, while a plan is made; and the arrays as Tensors, when it runs."""
+    """The array and place of each node, for making a plan, and the arrays as Tensors, for running it."""
 
     def __init__(self, size: int, samples: int | None):
         self.samples = samples
-        self.array: np.ndarray = np.full(size, -1)  # for each node, the array that stores it,
-        self.place: np.ndarray = np.full(size, -1)  # and its place there
+        self.array: np.ndarray = np.full(size, -1)  # for each node, the array that stores it
+        self.place: np.ndarray = np.full(size, -1)  # for each node, its place in the flattened array
         self.shapes: list[tuple[int, ...]] = []
         self.tensors: list[Tensor] = []
 
     def put(self, ids: Ids, shape: tuple[int, ...]) -> None:
-        """Store these nodes as the next array; where an id is ONE, the element is unused."""
-        inside = ids != ONE
-        self.array[ids[inside]] = len(self.shapes)
-        self.place[ids[inside]] = np.arange(ids.size)[inside.reshape(-1)]
+        """Store these nodes as the next array, in which an element with the id ONE is unused."""
+        used = ids != ONE
+        self.array[ids[used]] = len(self.shapes)
+        self.place[ids[used]] = np.arange(ids.size)[used.reshape(-1)]
         self.shapes.append(shape)
 
     def put_more(self, numbers: np.ndarray) -> Ids:
@@ -92,16 +92,16 @@ class Places:
 
     def read(self, ids: Ids) -> Tensor:
         """The nodes as an array of the shape of `ids`, or one that broadcasts to it."""
-        which = np.unique(self.array[ids])
-        if len(which) == 1:
-            return self._elements(self.tensors[which[0]], self.place[ids])
+        stores = np.unique(self.array[ids])
+        if len(stores) == 1:
+            return self._elements(self.tensors[stores[0]], self.place[ids])
         if ids.ndim == 2 and (self.array[ids] == self.array[ids[0]]).all():  # side by side
             cuts = [0, *(np.flatnonzero(np.diff(self.array[ids[0]])) + 1).tolist(), ids.shape[1]]
             if len(cuts) < 6:
                 return self._joined(1, [self.whole(ids[:, i:j]) for i, j in pairwise(cuts)])
-        flat = [self._flat(self.tensors[k]) for k in which.tolist()]
+        flat = [self._flat(self.tensors[k]) for k in stores.tolist()]
         starts = np.zeros(len(self.tensors), int)
-        starts[which] = np.cumsum([0, *(len(t) for t in flat[:-1])])
+        starts[stores] = np.cumsum([0, *(len(t) for t in flat[:-1])])
         return self._elements(self._joined(0, flat), starts[self.array[ids]] + self.place[ids])
 
     def whole(self, ids: Ids) -> Tensor:
@@ -113,15 +113,15 @@ class Places:
         return a.broadcast_to(shape if self.samples is None else (*shape, a.shape[-1]))
 
     def operand(self, x: np.ndarray) -> Any:
-        """The nodes with these numbers, or, of floats, the numbers themselves."""
+        """The nodes of these ids or, if the array has floats, these numbers."""
         return self.read(x) if x.dtype.kind == "i" else self.numbers(x)
 
     def numbers(self, numbers: np.ndarray) -> Any:
-        """One number if all are the same; else an array that combines with those of nodes."""
+        """The number, if all are the same; otherwise the array, for operations with arrays of nodes."""
         return float(numbers.flat[0]) if is_uniform(numbers) else self.constants(numbers)
 
     def constants(self, numbers: np.ndarray) -> np.ndarray:
-        """An array that combines with those of nodes."""
+        """The array, for operations with arrays of nodes."""
         return numbers if self.samples is None else numbers[..., None]
 
     def _flat(self, a: Tensor) -> Tensor:

@@ -1,13 +1,13 @@
 """Levels: a graph of many scalars becomes a few array operations, and its sums of products become matrix products.
 
-A level is a list of nodes of one kind (an op, sums, dot products) whose operands are known. It becomes a few array
-operations:
+A level is a list of nodes of one operation (an op, a sum, a dot product) whose operands are known. It becomes a few
+array operations:
 
-    tables      dot products that pair every list of left factors with every list of right ones are a product of two
+    tables      dot products that pair every list of left factors with every list of right factors are a product of two
                 matrices: the scores of all neurons of a layer, for all samples, are one `@`
-    rows        other dot products are the rows of two matrices, which are multiplied; shorter ones end with zeros
-    groups      other sums, and equal ops, whose operands are stored in the same arrays, or in small ones, are one
-                operation on these
+    rows        other dot products are the rows of two matrices, which are multiplied; shorter rows end with zeros
+    groups      other sums, and equal ops, are one operation on whole arrays, if their operands are stored in the same
+                arrays, or in small arrays
 
 Under `batch` each node is a row of an array, with a column for each sample, or a single column if all samples share it:
 the scores of a layer are again one `@`, of its weights and the samples' columns.
@@ -46,8 +46,8 @@ from ..symbols import Symbol
 from .array_slots import Ids, Places
 from .sums_of_products import ONE, NormalForm, Term, constant
 
-Dot = tuple[tuple[tuple[float, int], ...], tuple[int, ...], int]  # the left factors, the right ones, the node
-SMALL = 512  # elements: to join arrays of so few takes less time than an operation on each
+Dot = tuple[tuple[tuple[float, int], ...], tuple[int, ...], int]  # the left factors, the right factors, the node
+SMALL = 512  # to join arrays of at most this many elements takes less time than an operation on each
 
 
 class Levels:
@@ -55,8 +55,8 @@ class Levels:
 
     Args:
         form: the graph.
-        blocks: the Symbols of the inputs that arrive in arrays, by element; None for one that nothing reads.
-        free: the other inputs, which come last, in an order that the plan chooses (stored in `free`).
+        blocks: the Symbols of the inputs that arrive in arrays, by element; None for an element that nothing reads.
+        free: the inputs of the last array. The plan chooses their order, and stores it in `free`.
         samples: their number, under `batch`.
     """
 
@@ -65,7 +65,7 @@ class Levels:
     ):
         self.form = form
         self.at: Places = Places(form.size, samples)
-        self.steps: list[tuple[Callable[[], Tensor], list[Ids]]] = []  # with the matrices that each reads
+        self.steps: list[tuple[Callable[[], Tensor], list[Ids]]] = []  # each with the matrices that it reads
         self._filler: int | None = None  # the node for the number 0, if one is needed
         number = form.number
         for block in blocks:
@@ -78,33 +78,33 @@ class Levels:
         self.free: list[Symbol] = sorted(free, key=lambda symbol: self.at.place[number[symbol]])
 
     def _levels(self) -> Iterator[list[int]]:
-        """The nodes of one kind that are computed together, each list after what it reads.
+        """The nodes of one operation that are computed together, each list after the lists that it reads.
 
-        Of the kinds with a node that is ready, the one that is farthest from the outputs comes first. So the parts of
-        ragged data meet: what has less to do before it waits for what has more.
+        Of the operations with a node that is ready, the one that is farthest from the outputs comes first. So ragged
+        data meet, since the part with less work waits for the part with more.
         """
         below, missing = [0] * self.form.size, [0] * self.form.size
         users: dict[int, list[int]] = defaultdict(list)
         ready: dict[Any, list[int]] = defaultdict(list)
-        kinds: dict[int, Any] = {}
-        for i, kind, operands in self._nodes():
+        operations: dict[int, Any] = {}
+        for i, operation, operands in self._nodes():
             for x in operands:
                 users[x].append(i)
-            missing[i], kinds[i] = len(operands), kind
+            missing[i], operations[i] = len(operands), operation
             if not operands:
-                ready[kind].append(i)
-        for i in reversed(kinds):
+                ready[operation].append(i)
+        for i in reversed(operations):
             below[i] = 1 + max([below[x] for x in users[i]], default=0)
         while ready:
-            farthest = max(ready, key=lambda kind: max(below[i] for i in ready[kind]))
+            farthest = max(ready, key=lambda operation: max(below[i] for i in ready[operation]))
             yield (nodes := sorted(ready.pop(farthest)))
             for user in chain.from_iterable([users[i] for i in nodes]):
                 missing[user] -= 1
                 if not missing[user]:
-                    ready[kinds[user]].append(user)
+                    ready[operations[user]].append(user)
 
     def _nodes(self) -> Iterator[tuple[int, Any, set[int]]]:
-        """Each node with its kind and its operands that are computed too, operands first."""
+        """Each node with its operation, and with its operands that are computed too. Operands come first."""
         form, leaves = self.form, len(self.form.leaves)
 
         def read(terms: list[Term]) -> set[int]:
@@ -132,7 +132,7 @@ class Levels:
                 left, right = tuple([(c, p) for c, p, _ in terms]), tuple([q for _, _, q in terms])
                 twins.append((i, dots[left].setdefault(right, i)))
             elif i in form.sums:
-                form.sums[i].sort(key=self._kind)
+                form.sums[i].sort(key=self._stores)
                 rest[("sum", *((self._store(p), self._store(q)) for _, p, q in form.sums[i]))].append(i)
             else:
                 row, xs = form.ops[i]
@@ -142,20 +142,20 @@ class Levels:
         for i, twin in twins:
             at.array[i], at.place[i] = at.array[twin], at.place[twin]
 
-    def _kind(self, term: Term) -> tuple[int, int]:
-        """The arrays that store a term's factors; terms of one kind can form one array."""
+    def _stores(self, term: Term) -> tuple[int, int]:
+        """The arrays that store a term's factors. Terms with the same can form one array."""
         _, p, q = term
         return (-2 if p == ONE else -self.at.array[p], -2 if q == ONE else -self.at.array[q])
 
     def _store(self, x: int) -> int:
-        """The array that stores a node. It does not matter which of the small ones: they are joined to be read."""
+        """The array that stores a node; -1 for any small array, since these are joined to be read."""
         k = -2 if x == ONE else int(self.at.array[x])
         return -1 if k >= 0 and self.at.samples is None and prod(self.at.shapes[k]) <= SMALL else k
 
-    # ---- what is computed together
+    # ---- from a level to array operations
 
     def _tables(self, dots: dict[Any, dict[Any, int]]) -> Iterator[tuple[Ids, tuple[int, ...]]]:
-        """Dot products: lists of left factors that meet the same lists of right ones form a table."""
+        """Dot products. Lists of left factors that meet the same lists of right factors form a table."""
         alike: dict[Any, list[Any]] = defaultdict(list)
         for left, rights in dots.items():
             alike[all(p == ONE for _, p in left), *rights].append(left)
@@ -169,19 +169,20 @@ class Levels:
             else:
                 for left in lefts:
                     coefficients = tuple(c for c, _ in left)
-                    kind = coefficients[:1] if len({*coefficients}) == 1 else coefficients
-                    single[plain, kind] += [(left, right, dots[left][right]) for right in rights]
+                    different = coefficients[:1] if len({*coefficients}) == 1 else coefficients
+                    single[plain, different] += [(left, right, dots[left][right]) for right in rights]
         for (plain, _), members in single.items():
-            for part in _of_similar_length(members):
-                yield self._rows(plain, part)
+            for similar in _of_similar_length(members):
+                yield self._rows(plain, similar)
 
     def _table(self, dots: Any, plain: bool, lefts: list[Any], rights: list[Any]) -> tuple[Ids, tuple[int, ...]]:
         ids = np.array([[dots[left][right] for left in lefts] for right in rights])
         left = np.array([[p for _, p in left] for left in lefts])
         right, weights = np.array(rights), np.array([[c for c, _ in left] for left in lefts])
         at, alone = self.at, ids.size == 1
+        # The elements of the table are in creation order
         turned = bool(ids.shape[0] > 1 and ids.shape[1] > 1 and ids[1, 0] < ids[0, 1])
-        if turned:  # in creation order
+        if turned:
             ids = ids.T
 
         def table() -> Tensor:
@@ -215,10 +216,11 @@ class Levels:
     def _rows(self, plain: bool, members: list[Dot]) -> tuple[Ids, tuple[int, ...]]:
         """Dot products that form no table: factors in two matrices, multiplied and summed along the rows.
 
-        The shorter ones are filled up with zeros. The longest comes last.
+        Shorter rows are filled up with zeros. The longest dot product comes last.
         """
         longest = members[-1][0]
-        weights, zero = np.array([c for c, _ in longest]), len(longest) > len(members[0][0]) and self._zero()
+        weights = np.array([c for c, _ in longest])
+        zero = len(longest) > len(members[0][0]) and self._zero()
         left = np.array([[p for _, p in left] + [zero] * (len(longest) - len(left)) for left, _, _ in members])
         right = np.array([[*right] + [zero] * (len(longest) - len(right)) for _, right, _ in members])
 
@@ -242,21 +244,22 @@ class Levels:
     def _group(self, key: Any, members: list[int]) -> tuple[Ids, tuple[int, ...]]:
         """Sums of the same arrays, or the same op on them: one operation on whole arrays."""
         row, ids = key[0], np.array(members)
-        if row == "sum":  # three columns a term: its coefficients and factors
+        if row == "sum":  # each term has three columns, its coefficients and factors
             terms = [[x for term in self.form.sums[i] for x in term] for i in members]
         else:
             terms = [self.form.ops[i][1] for i in members]
         columns = [np.array(column) for column in zip(*terms, strict=True)]
         read = [k for k, x in enumerate(columns) if x.dtype.kind == "i" and x[0] != ONE]
-        if read:  # in the order of the operands in memory
+        if read:
+            # The nodes are in the order of their operands in memory
             order = np.lexsort((self.at.place[columns[read[0]]], self.at.array[columns[read[0]]]))
             ids, columns = ids[order], [x[order] for x in columns]
         shape = self._shape(columns[read[0]] if read else None, len(ids))
         columns = [x.reshape(shape) for x in columns]
 
         def step() -> Tensor:
-            found = self._sum(columns) if row == "sum" else record(row, *map(self.at.operand, columns))
-            return self.at.fill(shape, found)
+            out = self._sum(columns) if row == "sum" else record(row, *map(self.at.operand, columns))
+            return self.at.fill(shape, out)
 
         self.steps.append((step, [columns[k] for k in read]))
         return ids, shape
@@ -265,18 +268,18 @@ class Levels:
         total: Any = None
         for number, p, q in zip(map(self.at.operand, columns[::3]), columns[1::3], columns[2::3], strict=True):
             factors = [self.at.read(x) for x in (p, q) if x.flat[0] != ONE]
-            term = reduce(mul, [*factors, number])  # the number last, as it most often is in the function
+            term = reduce(mul, [*factors, number])  # the number is last, as in most functions
             total = term if total is None else total + term
         return total
 
     def _shape(self, first: Ids | None, n: int) -> tuple[int, ...]:
-        """The shape of the array read first, if all of it is read in order; else a row for each run of neighbours."""
+        """The shape of the array read first, if all of it is read in order; else one row for each run of neighbours."""
         if first is None or len(set(self.at.array[first].tolist())) > 1:
             return (n,)
         shape = self.at.shapes[self.at.array[first[0]]]
         if int(np.prod(shape)) == n and (self.at.place[first] == np.arange(n)).all():
             return shape
-        place = np.where(self.at.place[first] < 0, first, self.at.place[first])  # that of a leaf is chosen later
+        place = np.where(self.at.place[first] < 0, first, self.at.place[first])  # the place of a leaf is chosen later
         apart = np.diff(place)
         run = gcd(n, *(np.flatnonzero(apart != apart[:1]) + 1).tolist())
         return (n // run, run) if 1 < run < n else (n,)
@@ -284,15 +287,16 @@ class Levels:
     # ---- the order of the leaves, and the run
 
     def _order_leaves(self, free: int) -> None:
-        """Place the free leaves: those that a table reads first, with each of its matrices contiguous."""
-        turn = 0
+        """Choose the places of the free leaves. The matrices that a table reads come first, and are contiguous."""
+        place = 0
         matrices = [ids for _, read in self.steps for ids in read]
         matrices.sort(key=lambda ids: ids.ndim < 2 or 1 in ids.shape)
-        for ids in (*matrices, np.arange(self.form.size)):  # the last, because an output may be a leaf
+        # All nodes come last, because an output may be a leaf that no step reads
+        for ids in (*matrices, np.arange(self.form.size)):
             for i in ids[self.at.array[ids] == free].tolist():
                 if self.at.place[i] < 0:
-                    self.at.place[i] = turn
-                    turn += 1
+                    self.at.place[i] = place
+                    place += 1
 
     def __call__(self, inputs: list[Tensor], outs: list[Any]) -> Tensor:
         """The outputs as one vector (under `batch`, the rows of a matrix), from the input arrays."""
@@ -301,15 +305,15 @@ class Levels:
             self.at.tensors.append(step())
         nodes = [self.form.number[x] if x.__class__ is Symbol else constant(x) for x in outs]
         constants = [x for x in nodes if x.__class__ is float]
-        more = iter(self.at.put_more(np.array(constants)) if constants else ())
-        ids = np.array([next(more) if x.__class__ is float else x for x in nodes])
-        found = self.at.read(ids)
+        constant_ids = iter(self.at.put_more(np.array(constants)) if constants else ())
+        ids = np.array([next(constant_ids) if x.__class__ is float else x for x in nodes])
+        out = self.at.read(ids)
         self.at.tensors, self.steps = [], []  # a trace treats nodes that no longer exist as constants
-        return found.broadcast_to(ids.shape if self.at.samples is None else (len(ids), self.at.samples))
+        return out.broadcast_to(ids.shape if self.at.samples is None else (len(ids), self.at.samples))
 
 
 def _of_similar_length(dots: list[Dot]) -> Iterator[list[Dot]]:
-    """The dot products in groups, from short to long, each at least half full when all are as long as the last."""
+    """The dot products in groups, from short to long. As rows of one length, each group is at least half full."""
     group: list[Dot] = []
     terms = 0
     for dot in sorted(dots, key=lambda dot: len(dot[0])):

@@ -6,8 +6,8 @@ Chains of +, -, * and / by numbers are flattened to sums of terms c * p * q. Of 
                                           where dot = 0.5 * w * x + 0.5 * v * y
 
 since a sum of products may be an element of a matrix product. This reassociates sums, so results differ in their last
-digits. A factor is merged while it is moderate, so that no product of factors, nor what it multiplies, overflows or
-underflows where the function itself does not; and two numbers that are added, while they do not cancel.
+digits. A factor is merged while it is moderate, so that nothing overflows or underflows where the function itself does
+not. Two numbers that are added are merged while they do not cancel.
 
 >>> from ..trace import Trace, tracing
 >>> trace = Trace()
@@ -43,23 +43,23 @@ Sum = tuple[float, list[Term]]  # a number, and terms
 
 
 class NormalForm:
-    """Numbered scalars: leaves, sums of terms, and other ops, of what the outputs depend on.
+    """The scalars that the outputs depend on, as numbered nodes: leaves, sums of terms, and other ops.
 
-    `number` has the number of each Symbol's node, leaves first; for one of the constants, and for what depends on
-    constants alone, its value, a float. What a transparent row returns is its operand.
+    `number` has the number of each Symbol's node, leaves first. For a constant, and for a Symbol that depends on
+    constants alone, it has the value, a float. A transparent row returns its operand.
     """
 
     def __init__(self, outs: Sequence[Any], transparent: Row | None = None):
         self._transparent = transparent
-        found = symbols_in(outs)
-        graph = found[0].graph if found else Graph()
+        roots = symbols_in(outs)
+        graph = roots[0].graph if roots else Graph()
         self._known: dict[Symbol, Any] = graph.known
         self._uses: list[int] = [0] * len(graph.symbols)
         above = [0] * len(graph.symbols)  # the longest chain of operations from here to an output
-        for x in found:
-            self._uses[x.number] = 2  # at least, so that no other sum takes it in
+        for x in roots:
+            self._uses[x.number] = 2  # so that no other sum takes it in
         self.order: list[Symbol] = []  # the operations
-        self.inputs: list[Symbol] = []  # what is read, or not an operation on numbers
+        self.inputs: list[Symbol] = []  # inputs, and operations that are not on numbers
         for symbol in reversed(graph.symbols):
             if self._uses[symbol.number] and symbol.op.__class__ is str:
                 self.inputs.append(symbol)
@@ -72,19 +72,19 @@ class NormalForm:
                         self._uses[x.number] += times
                         if above[x.number] < height:
                             above[x.number] = height
-        self.depth: int = max(above, default=0)  # in which a sum counts as one, however long
+        self.depth: int = max(above, default=0)  # a chain of additions counts as no operation
         self.order.reverse()
         self.inputs.reverse()
 
     def merge(self) -> None:
-        """Number the nodes, and merge sums. The inputs that are known by now are constants."""
+        """Number the nodes, and merge sums. Inputs whose values are known by now are constants."""
         self.leaves: list[Symbol] = [symbol for symbol in self.inputs if symbol not in self._known]
         self.nodes: int = len(self.leaves) + len(self.order)
         self.size: int = self.nodes  # the size includes the dot products, which come last
         self.sums: dict[int, list[Term]] = {}
         self.ops: dict[int, tuple[Row, list[Any]]] = {}
         self._sums: dict[int, Sum] = {}
-        self._free: dict[int, Sum] = {}  # those with one user, which may take them in
+        self._free: dict[int, Sum] = {}  # the sums with one user, which may take them in
         number: dict[Any, Any] = {symbol: i for i, symbol in enumerate(self.leaves)} | self._known
         self.number: dict[Any, Any] = number
         for i, symbol in enumerate(self.order, len(self.leaves)):
@@ -94,15 +94,15 @@ class NormalForm:
                 number[symbol] = xs[0]
             elif xs[0].__class__ is float and all(x.__class__ is float for x in xs):
                 number[symbol] = float(symbol.op.forward(*xs))
-            elif found := self._sum(symbol.op, *xs):
-                (self._free if self._uses[symbol.number] == 1 else self._sums)[i] = found
+            elif total := self._sum(symbol.op, *xs):
+                (self._free if self._uses[symbol.number] == 1 else self._sums)[i] = total
             else:
                 self.ops[i] = symbol.op, xs
         self._sums |= self._free
         self._split()
 
     def _sum(self, row: Row, a: Any, b: Any = None) -> Sum | None:
-        """An operation as a sum; None if it is none."""
+        """An operation as a sum; None if it is not a sum."""
         if row is ops.add or row is ops.sub:
             return self._added(a, b, 1.0 if row is ops.add else -1.0)
         if row is ops.neg:
@@ -116,27 +116,27 @@ class NormalForm:
         return None
 
     def _terms(self, x: Any) -> Sum:
-        """An operand as a sum; one with no other user is merged."""
+        """An operand as a sum. If it is a sum with no other user, it is merged."""
         if x.__class__ is float:
             return x, []
-        return self._free.pop(x, None) or (0.0, [(1.0, x, ONE)])
+        return self._free.pop(x, None) or _single(x)
 
     def _number(self, x: Any) -> float:
         """The number in an operand."""
         return x if x.__class__ is float else self._free.get(x, (0.0,))[0]
 
     def _added(self, a: Any, b: Any, sign: float) -> Sum:
-        """a + sign * b. An operand stays as it is if its number and that of the other one cancel or overflow."""
+        """a + sign * b. An operand stays as it is if the numbers in both would cancel or overflow."""
         m, n = self._number(a), sign * self._number(b)
         apart = m != 0 and n != 0 and ((m < 0) != (n < 0) or isinf(m + n))
-        left, terms = (0.0, [(1.0, a, ONE)]) if apart and b.__class__ is float else self._terms(a)
-        right, others = (0.0, [(1.0, b, ONE)]) if apart and b.__class__ is not float else self._terms(b)
-        others = others if sign == 1 else [(-c, p, q) for c, p, q in others]
-        return left + sign * right, _joined(terms, others)
+        left, terms = _single(a) if apart and b.__class__ is float else self._terms(a)
+        right, added = _single(b) if apart and b.__class__ is not float else self._terms(b)
+        added = added if sign == 1 else [(-c, p, q) for c, p, q in added]
+        return left + sign * right, _joined(terms, added)
 
     def _scaled(self, x: int, number: float) -> Sum | None:
-        """x * number; None if one of the factors would not be moderate."""
-        m, terms = self._free.get(x) or (0.0, [(1.0, x, ONE)])
+        """x * number; None if a factor would not be moderate."""
+        m, terms = self._free.get(x) or _single(x)
         scaled = m * number, [(c * number, p, q) for c, p, q in terms]
         if not (_is_moderate(number) and _is_moderate(scaled[0]) and all(_is_moderate(c) for c, _, _ in scaled[1])):
             return None
@@ -157,18 +157,18 @@ class NormalForm:
 
     def _factor(self, x: int) -> tuple[float, int]:
         """A node as a number times a node."""
-        number, [(c, p, q), *more] = self._free.get(x) or (0.0, [(1.0, x, ONE)])
+        number, [(c, p, q), *more] = self._free.get(x) or _single(x)
         return (1.0, x) if number or more or q != ONE or c == 0 else (c, p)
 
     def _split(self) -> None:
-        """Turn the products in each sum into a dot product, and its other terms too if there are many."""
+        """Turn the products in each sum into a dot product. Many other terms become a second dot product."""
         self.dots: dict[int, list[Term]] = {}
         n = len(self.leaves)
         for i, (number, terms) in sorted(self._sums.items()):
             products, single = [], []
             for term in terms:
                 (products if term[2] != ONE else single).append(term)
-            if len(products) > 1:  # each with its leaf, such as a weight, on the left
+            if len(products) > 1:  # the leaf of a product, such as a weight, is on the left
                 products = [self._dot([(c, q, p) if q < n <= p else (c, p, q) for c, p, q in products])]
             alone = [term for term in single if abs(term[0]) == 1] if len(single) <= LONG else []
             if len(single) > len(alone) + 1:  # such as weights times the numbers of a sample
@@ -177,7 +177,7 @@ class NormalForm:
             self.sums[i] = [*products, *single, *[(number, ONE, ONE)] * (number != 0)]
 
     def _dot(self, terms: list[Term]) -> Term:
-        """A term for the dot product, which has no minus in front, so that `y * score` is alike for all signs of y."""
+        """A term for a new dot product without a minus in front, so that `y * score` is alike for all signs of y."""
         sign = -1.0 if terms[0][1] != ONE and terms[0][0] < 0 else 1.0
         self.dots[self.size] = [(sign * c, p, q) for c, p, q in terms]
         self.size += 1
@@ -185,8 +185,13 @@ class NormalForm:
 
 
 def constant(x: Any) -> float:
-    """The number. In a batch a constant slope, as of a floor, is an array with the same number for each sample."""
+    """A constant as a number. In a batch, the slope of a floor is an array with the same number for each sample."""
     return float(x.flat[0] if hasattr(x, "flat") else x)
+
+
+def _single(x: int) -> Sum:
+    """A node as a sum of one term."""
+    return 0.0, [(1.0, x, ONE)]
 
 
 def _is_moderate(factor: float) -> bool:
