@@ -64,7 +64,7 @@ _CHANGED = "create_graph=True: what a compiled call used was changed since; call
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
         self.fn: Any = owner.fn
         self.named = named
         self.built = built
@@ -76,11 +76,9 @@ class Program:
         else:
             self._read = _reader(built.leaves, _is_resident(self.settings)) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.used, built.needed(), built.answers)
+        guards = Guards(owner.origin, named, built.used)
+        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.needed(), built.answers)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
-        if not self.current():  # the function itself changed what it reads, which happens once
-            self.guard = Guards(owner.origin, named).checks(built.used, built.needed(), built.answers)
-            self.current = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
@@ -187,8 +185,8 @@ class TrainingProgram(OnDevice):
     `offload`, what their stores hold.
     """
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
-        super().__init__(owner, built, named, guards)
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+        super().__init__(owner, built, named)
         self.update: Any = built.update
         self.trained: list[Any] = built.trained
         self.params: list[Any] = list(built.update.params)
@@ -279,11 +277,11 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        guards = Guards(owner.origin, named)
+        reached = Guards(owner.origin, named).reached
         plain = owner.plain and not nodes
-        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, guards.reached)
+        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, reached)
     made = TrainingProgram if built.update is not None else OnDevice if _is_resident(owner.settings) else Program
-    return made(owner, built, named, guards)
+    return made(owner, built, named)
 
 
 class ProgramCall:

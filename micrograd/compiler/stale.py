@@ -12,8 +12,9 @@ since its replacement would not be detected. A number that a name is bound to is
 only the keys and the classes of its items are, and of a long container of data the length (`data`). The code of
 installed packages is not followed.
 
-One walk finds all this before the trace, when it is not known which nodes will be used. So what holds nodes waits until
-`checks` is told. What the walk reaches is also what the function could change (`remains`), and draw from.
+A walk before the trace finds the objects that the function could change (`remains`) or draw from. A second walk after
+the trace, when it is known which nodes were used, gives the checks. A change that the function itself made while it was
+traced is then part of what is checked.
 
 The checks are one generated expression, `g0.cell_contents is g1 and g1.neurons is g2 and g3 == g4`, in which a list of
 Values is compared as a whole: Values are equal only to themselves.
@@ -21,7 +22,7 @@ Values is compared as a whole: Values are equal only to themselves.
 >>> def line(state):
 ...     return lambda x: state["w"] * x
 >>> state = {"w": Value(2.0)}
->>> current = compile_guard(*Guards(line(state)).checks([state["w"]]))
+>>> current = compile_guard(*Guards(line(state), used=[state["w"]]).checks())
 >>> current()
 True
 >>> state["w"] = Value(2.0)
@@ -103,10 +104,11 @@ def compile_guard(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
 class Guards:
     """What a function reads, by the paths from it and from the keyword arguments that it is `given`.
 
-    `reached` are the objects on these paths that could be changed in place.
+    `reached` are the objects on these paths that could be changed in place. Of the nodes on them, only those in `used`
+    are checked.
     """
 
-    def __init__(self, function: Any, given: Any = ()):
+    def __init__(self, function: Any, given: Any = (), used: Iterable[Any] = ()):
         self.reached: list[Any] = []
         self.held: dict[str, Any] = {
             "contents": _contents,
@@ -122,17 +124,17 @@ class Guards:
         self._seen: set[int] = set()
         self._data: dict[int, tuple[Data | None, Any]] = {}
         self._waiting: list[Any] = []
-        self._holders: list[Callable[[set[str] | None], list[Place]]] = []  # give the places of more names
+        self._holders: list[tuple[Any, Any, str, int]] = []  # what `_hold` was called with
         self._lacks: list[Callable[[], str]] = []  # what is asked about the names that there are not
         self._nodes: list[Any] = []
-        self._used: dict[int, Any] | None = None  # nodes, by their ids; not known yet
-        self._later: list[Callable[[], None]] = []  # what waits until it is
+        self._used: dict[int, Any] = {id(x): x for x in used}
+        self._missing: dict[int, Any] = {**self._used}  # those that were not met yet
         for root in (function, *leaves(given)):
             self._meet(None, "", root)
         self._follow()
 
     def checks(
-        self, used: Sequence[Any], trained: Sequence[Sequence[Any]] = (), answers: Sequence[tuple[Any, bool]] = ()
+        self, trained: Sequence[Sequence[Any]] = (), answers: Sequence[tuple[Any, bool]] = ()
     ) -> tuple[str, dict[str, Any]]:
         """The checks that the function would still find the nodes used and all else that its code names.
 
@@ -142,63 +144,59 @@ class Guards:
         Returns:
             An expression, and the objects in it by name.
         """
-        self._used = {id(x): x for x in used}
-        self._missing = dict(self._used)
-        for meet in self._later:
-            meet()
-        self._follow()
         if self._missing and not self._everything:
-            self._read_all()
+            self._read.add("getattr")  # code that is not followed reads them, by names that are not known
+            self._follow()
         for node in self._missing.values():
             raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
         self._asked += [lack() for lack in self._lacks]
         self._asked += self._labels()
-        self._asked += [f"not {self._name(x)}.requires_grad" for x in used if not x.requires_grad]
+        self._asked += [f"not {self._name(x)}.requires_grad" for x in self._used.values() if not x.requires_grad]
         groups = (" or ".join(f"{self._name(x)}.requires_grad" for x in group) for group in trained if group)
         self._asked += map("({})".format, groups)
         if wanted := [x for x, answer in answers if answer]:
             self._asked.append(f"require({self._name(wanted)})")
         expression, held = " and ".join(filter(None, dict.fromkeys(self._asked))) or "True", self.held
-        vars(self).clear()  # what waits refers to this object, which need not wait for the collector
+        vars(self).clear()  # the late checks refer to this object, which need not wait for the collector
         return expression, held
 
     # ---- the walk
 
     def _follow(self) -> None:
         """Visit what was met, and meet what is held under the names that are new, until nothing is."""
-        while self._waiting or not (self._everything or self._read <= self._names):
+        while True:
             while self._waiting:
                 self._visit(self._waiting.pop())
-            fresh = self._read - self._names
-            if not self._everything:  # else only code that nothing named has them
-                self._names |= fresh
-                for places in [*self._holders]:
-                    self._meet_all(places(fresh))
-        if not (self._everything or self._names.isdisjoint(READS_ALL)):
-            self._read_all()
-
-    def _read_all(self) -> None:
-        """Visit what no name leads to as well."""
-        self._everything = True
-        for places in [*self._holders]:
-            self._meet_all(places(None))
-        self._follow()
+            if self._everything:  # then only code that nothing named has new names
+                return
+            if new := self._read - self._names:
+                self._names |= new
+                self._meet_held(new)
+            elif not self._names.isdisjoint(READS_ALL):
+                self._everything = True
+                self._meet_held(None)
+            else:
+                return
 
     def _hold(self, x: Any, held: Any, form: str = ".{}", unnamed: int = UNNAMED) -> None:
         """Meet what x holds under the names that are read, now and whenever there are more of them."""
-        places = partial(self._places, x, held, form, unnamed)
-        self._holders.append(places)
-        self._meet_all(places(self._names))
+        self._holders.append(holder := (x, held, form, unnamed))
+        self._meet_all(self._places(*holder, self._names))
         if self._everything:
-            self._meet_all(places(None))
+            self._meet_all(self._places(*holder, None))
+
+    def _meet_held(self, names: set[str] | None) -> None:
+        for holder in [*self._holders]:
+            self._meet_all(self._places(*holder, names))
 
     def _places(self, x: Any, held: Any, form: str, unnamed: int, names: set[str] | None) -> list[Place]:
         """The places of these names; of None those of all others, which `parameters()` reads of objects alone."""
-        if names is None:
-            of_objects = form != INDEX or self._used is not None or not self._names.isdisjoint(BY_NAME)
-            names = {name for name in held.keys() - self._names if of_objects and name[:2] != "__"}
-            return [(x, form.format(name), held[name], unnamed) for name in names]
-        return [(x, form.format(name), held[name]) for name in held.keys() & names]
+        if names is not None:
+            return [(x, form.format(name), held[name]) for name in held.keys() & names]
+        if form == INDEX and self._names.isdisjoint(BY_NAME):
+            return []
+        rest = held.keys() - self._names
+        return [(x, form.format(name), held[name], unnamed) for name in rest if name[:2] != "__"]
 
     def _meet_all(self, places: Iterable[Place]) -> None:
         for place in places:
@@ -213,17 +211,10 @@ class Guards:
             if id(child) not in self._seen:
                 self._seen.add(id(child))
                 self._of_node(child)
-            if self._used is None:
-                self._later.append(partial(self._meet, container, at, child, how))
-                return
             if id(child) not in self._used:
                 return
             self._missing.pop(id(child), None)
-        elif (data := self._data_in(child)) and data.nodes and self._used is None:
-            self.reached += data.containers
-            self._later.append(partial(self._meet, container, at, child, how))
-            return
-        elif data and (data.of_numbers or is_long(child)) and data.nodes.keys().isdisjoint(self._used or ()):
+        elif (data := self._data_in(child)) and self._is_constant(child, data):
             self._ask_constant(there, child, data, how)
             return
         elif id(child) not in self._seen:
@@ -236,6 +227,10 @@ class Guards:
         elif there:
             same = "==" if isinstance(child, (str, bytes)) else "is"
             self._asked.append(f"{there} {same} {self._name(child)}")
+
+    def _is_constant(self, x: Any, data: Data) -> bool:
+        """True if x is followed no further: it has numbers alone, or many items, and no node that is used."""
+        return (data.of_numbers or is_long(x)) and data.nodes.keys().isdisjoint(self._used)
 
     def _data_in(self, x: Any) -> Data | None:
         """What is in x (`data.data_in`), found once."""
@@ -378,10 +373,7 @@ class Guards:
         held = getattr(x, "__dict__", {})
         rest = [y for y in held.values() if not isinstance(y, (str, bool))]
         of_values = bool(rest) and all(_is_of_values(y) or _is_of_values([y]) for y in rest)
-        if of_values and self._used is None:
-            self.reached += (y for y in rest if isinstance(y, list))
-            self._later.append(partial(self._of_ours, x))
-        elif of_values and all(self._are_used(y if isinstance(y, list) else [y]) for y in rest):
+        if of_values and all(self._are_used(y if isinstance(y, list) else [y]) for y in rest):
             copy = {name: y[:] if isinstance(y, list) else y for name, y in held.items()}
             self._asked.append(f"{self._name(x)}.__dict__ == {self._name(copy)}")
             self._meet_all((x, "", part) for part in leaves(rest))
@@ -413,7 +405,7 @@ class Guards:
 
     def _are_used(self, values: list[Any]) -> bool:
         """True if all of these Values are used, or one of a matrix of them."""
-        used = [id(x) in (self._used or ()) for x in leaves(values)]
+        used = [id(x) in self._used for x in leaves(values)]
         return any(used) if isinstance(values[0], list) else all(used)
 
     # ---- the checks
@@ -427,7 +419,7 @@ class Guards:
 
     def _ask_constant(self, there: str, x: Any, data: Data, how: int) -> None:
         """Check what is watched of a number, or of a container that is followed no further."""
-        self.reached += data.containers[: 1 if is_long(x) else None]
+        self.reached += data.containers[: 1 if is_long(x) and not data.nodes else None]
         if there and how == NAMED:
             self._ask_same(there, x)
         elif there:
