@@ -33,7 +33,6 @@ False
 from __future__ import annotations
 
 import gc
-import importlib.util
 import operator
 import sys
 import types
@@ -43,9 +42,10 @@ from collections.abc import Set as AbstractSet
 from dis import get_instructions
 from enum import Enum
 from functools import lru_cache, partial
-from itertools import chain
+from importlib.util import resolve_name
+from itertools import accumulate, chain
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd.transforms import Transformable
 from ..common.trees import leaves
@@ -117,7 +117,7 @@ class Guards:
             "require": _all_require,
         }
         self._names: set[str] = set()  # read by the code
-        self._read: set[str] = {"forward", "backward", "__getattr__", *_names_in(getattr(function, "__code__", None))}
+        self._read: set[str] = {"forward", "backward", "__getattr__", *_reads_of(getattr(function, "__code__", None)).names}
         self._everything = False  # is so much read that it is not known by which names?
         self._asked: list[str] = []
         self._letters: dict[int, str] = {}
@@ -305,13 +305,14 @@ class Guards:
         if x.__code__.co_filename.startswith(PACKAGE) or not is_users(module):
             return
         self._meet(x, ".__code__", x.__code__)
-        self._read |= _names_in(x.__code__)
-        names = _globals_in(x.__code__)
-        self._of_names(x.__globals__, names)
-        self._of_names(x.__builtins__, names - x.__globals__.keys())
-        imported = _imports_in(x.__code__, x.__globals__.get("__package__"))
+        reads = _reads_of(x.__code__)
+        self._read |= reads.names
+        self._of_names(x.__globals__, reads.globals)
+        self._of_names(x.__builtins__, reads.globals - x.__globals__.keys())
+        modules = (resolve_name(name, x.__globals__.get("__package__")) for name in reads.modules)
+        imported = {parent for name in modules for parent in accumulate(name.split("."), "{}.{}".format)}
         self._of_names(sys.modules, {name for name in imported if name not in sys.modules or is_users(name)})
-        if "__globals__" in x.__code__.co_names or not names.isdisjoint(ANY_GLOBAL):
+        if "__globals__" in reads.names or not reads.globals.isdisjoint(ANY_GLOBAL):
             self._of_namespace(x.__globals__)
         self._of_object(x)
 
@@ -497,7 +498,7 @@ def _all_require(nodes: list[Any]) -> bool:
 def _reads_training(kind: type[Module]) -> bool:
     """True if the code of a layer of ours reads its mode; what code of the user's reads is among the names."""
     methods = [method for above in kind.__mro__ if above is not Module for method in vars(above).values()]
-    return any("training" in _names_in(getattr(method, "__code__", None)) for method in methods)
+    return any("training" in _reads_of(getattr(method, "__code__", None)).names for method in methods)
 
 
 def same_objects(found: list[Any], wanted: list[Any]) -> bool:
@@ -505,43 +506,46 @@ def same_objects(found: list[Any], wanted: list[Any]) -> bool:
     return len(found) == len(wanted) and all(map(is_, found, wanted))
 
 
-@lru_cache(maxsize=4096)
-def _names_in(code: Any) -> frozenset[str]:
-    """The names that a function's code, and that of the functions inside it, has for globals and attributes.
+class Reads(NamedTuple):
+    """The names that a function's code, and that of the functions inside it, looks up."""
 
-    If it looks names up in strings, these are among them.
-    """
-    if not isinstance(code, types.CodeType):
-        return frozenset()
-    names = set(code.co_names).union(*map(_names_in, code.co_consts))
-    steps = {step.opname for step in get_instructions(code)}
-    if "MATCH_CLASS" in steps:  # `case Point(x=0)` names no attribute
+    names: frozenset[str]  # of globals and attributes
+    globals: frozenset[str]  # and of builtins
+    modules: frozenset[str]  # which it imports; with leading dots, they are relative
+
+
+@lru_cache(maxsize=4096)
+def _reads_of(code: Any) -> Reads:
+    """What code looks up. If it looks names up in strings, these are among them."""
+    codes = [*_codes_in(code)]
+    steps = [step for part in codes for step in get_instructions(part) if step.opname != "EXTENDED_ARG"]
+    opnames = {step.opname for step in steps}
+    names = {name for part in codes for name in part.co_names}
+    texts = {x for part in codes for x in part.co_consts if isinstance(x, str)}
+    identifiers = {text for text in texts if text.isidentifier()}
+
+    global_names = {step.argval for step in steps if step.opname in LOADS}
+    if "globals" in names:
+        global_names |= identifiers
+
+    # IMPORT_NAME follows the number of dots, and the names that are imported from the module
+    modules = {"." * steps[i - 2].argval + step.argval for i, step in enumerate(steps) if step.opname == "IMPORT_NAME"}
+    if not IMPORTERS.isdisjoint(names):
+        modules |= {text for text in texts if text[:1] != "."}
+
+    if "MATCH_CLASS" in opnames:  # `case Point(x=0)` names no attribute
         names.add("getattr")
     if not names.isdisjoint(BY_NAME):
-        names.update(x for x in code.co_consts if isinstance(x, str) and x.isidentifier())
-    if not steps.isdisjoint({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}):
+        names |= identifiers
+    if not opnames.isdisjoint({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}):
         names.add("format")
-    return frozenset(names.union(*(CALLS.get(name, ()) for name in names)))
+    names = names.union(*(CALLS.get(name, ()) for name in names))
+    return Reads(frozenset(names), frozenset(global_names), frozenset(modules))
 
 
-@lru_cache(maxsize=4096)
-def _globals_in(code: types.CodeType) -> frozenset[str]:
-    """The names that it looks up among globals and builtins, and those in strings."""
-    names = {step.argval for step in get_instructions(code) if step.opname in LOADS}
-    inner = (_globals_in(x) for x in code.co_consts if isinstance(x, types.CodeType))
-    return frozenset(names.union(*inner, _names_in(code) - {*code.co_names} if "globals" in code.co_names else ()))
-
-
-@lru_cache(maxsize=4096)
-def _imports_in(code: types.CodeType, package: str | None) -> frozenset[str]:
-    """The modules that it imports, and those above them."""
-    found: set[str] = set()
-    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
-    for i, step in enumerate(steps):
-        if step.opname == "IMPORT_NAME":
-            level = steps[i - 2].argval
-            found.add(importlib.util.resolve_name("." * level + step.argval, package) if level else step.argval)
-    if not IMPORTERS.isdisjoint(code.co_names):
-        found |= {x for x in code.co_consts if isinstance(x, str)}
-    found |= {name[:i] for name in found for i, letter in enumerate(name) if letter == "."}
-    return frozenset(found.union(*(_imports_in(x, package) for x in code.co_consts if isinstance(x, types.CodeType))))
+def _codes_in(code: Any) -> Iterator[types.CodeType]:
+    """The code, and that of the functions inside it; nothing for a function that is not written in Python."""
+    if isinstance(code, types.CodeType):
+        yield code
+        for constant in code.co_consts:
+            yield from _codes_in(constant)
