@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dis import get_instructions
 from enum import Enum
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import resolve_name
 from itertools import accumulate, chain
 from operator import is_
@@ -113,20 +113,19 @@ class Guards:
         self.held: dict[str, Any] = {
             "contents": _contents,
             "same": same_objects,
-            "kinds_in": kinds_in,
             "require": _all_require,
+            "kinds_in": kinds_in,
         }
         self._names: set[str] = set()  # read by the code
-        self._read: set[str] = {"forward", "backward", "__getattr__", *_reads_of(getattr(function, "__code__", None)).names}
+        self._read: set[str] = {"forward", "backward", "__getattr__"}
+        self._read |= _reads_of(getattr(function, "__code__", None)).names
         self._everything = False  # is so much read that it is not known by which names?
         self._asked: list[str] = []
         self._letters: dict[int, str] = {}
         self._seen: set[int] = set()
-        self._data: dict[int, tuple[Data | None, Any]] = {}
         self._waiting: list[Any] = []
         self._holders: list[tuple[Any, Any, str, int]] = []  # what `_hold` was called with
-        self._lacks: list[Callable[[], str]] = []  # what is asked about the names that there are not
-        self._nodes: list[Any] = []
+        self._late: list[tuple[Callable[[Guards, Any], str], Any]] = []  # checks that depend on all names that are read
         self._used: dict[int, Any] = {id(x): x for x in used}
         self._missing: dict[int, Any] = {**self._used}  # those that were not met yet
         for root in (function, *leaves(given)):
@@ -149,16 +148,13 @@ class Guards:
             self._follow()
         for node in self._missing.values():
             raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
-        self._asked += [lack() for lack in self._lacks]
-        self._asked += self._labels()
+        self._asked += [check(self, x) for check, x in self._late]
         self._asked += [f"not {self._name(x)}.requires_grad" for x in self._used.values() if not x.requires_grad]
         groups = (" or ".join(f"{self._name(x)}.requires_grad" for x in group) for group in trained if group)
         self._asked += map("({})".format, groups)
         if wanted := [x for x, answer in answers if answer]:
-            self._asked.append(f"require({self._name(wanted)})")
-        expression, held = " and ".join(filter(None, dict.fromkeys(self._asked))) or "True", self.held
-        vars(self).clear()  # the late checks refer to this object, which need not wait for the collector
-        return expression, held
+            self._asked.append(f"require({self._name(wanted)})")  # one call, since `parameters()` reads it of each
+        return " and ".join(filter(None, dict.fromkeys(self._asked))) or "True", self.held
 
     # ---- the walk
 
@@ -214,7 +210,7 @@ class Guards:
             if id(child) not in self._used:
                 return
             self._missing.pop(id(child), None)
-        elif (data := self._data_in(child)) and self._is_constant(child, data):
+        elif (data := data_in(child)) and self._is_constant(child, data):
             self._ask_constant(there, child, data, how)
             return
         elif id(child) not in self._seen:
@@ -222,21 +218,12 @@ class Guards:
             if isinstance(child, type) and at != ".__class__" and is_users(child.__module__):
                 self._read |= MAKERS  # it may create objects
             self._waiting.append(child)
-        if there and isinstance(child, NUMBERS) and not isinstance(child, (bool, Enum)):
+        if there:
             self._ask_same(there, child)
-        elif there:
-            same = "==" if isinstance(child, (str, bytes)) else "is"
-            self._asked.append(f"{there} {same} {self._name(child)}")
 
     def _is_constant(self, x: Any, data: Data) -> bool:
         """True if x is followed no further: it has numbers alone, or many items, and no node that is used."""
         return (data.of_numbers or is_long(x)) and data.nodes.keys().isdisjoint(self._used)
-
-    def _data_in(self, x: Any) -> Data | None:
-        """What is in x (`data.data_in`), found once."""
-        if id(x) not in self._data:
-            self._data[id(x)] = data_in(x), x  # which keeps its id
-        return self._data[id(x)][0]
 
     def _visit(self, x: Any) -> None:
         """Meet what x holds."""
@@ -260,7 +247,7 @@ class Guards:
             self._of_container(x)
             self._of_object(x)
             if isinstance(x, Module):
-                self._lacks.append(partial(self._mode_of, x))
+                self._late.append((Guards._mode_of, x))
 
     def _of_container(self, x: Any) -> None:
         """Meet its items; of a long one only those that are more than data."""
@@ -286,7 +273,7 @@ class Guards:
         if isinstance(x, defaultdict):
             self._meet(x, ".default_factory", x.default_factory)
         for key, part in items:
-            data = None if short else self._data_in(part)
+            data = None if short else data_in(part)
             if data is None or data.nodes:
                 at = f"[{self._name(key) if of_dict else key}]" * (not isinstance(x, tuple))
                 self._meet(x, at, part, ITEM)
@@ -294,13 +281,16 @@ class Guards:
                 self._meet(x, "", key)
 
     def _of_function(self, x: types.FunctionType) -> None:
-        for name in filter(partial(getattr, x), ("__defaults__", "__kwdefaults__")):
-            given = getattr(x, name)
-            keys = given if isinstance(given, dict) else range(len(given))
-            self._meet_all([(x, f".{name}", given), *((x, f".{name}[{key!r}]", given[key]) for key in keys)])
+        if x.__defaults__:
+            self._meet(x, ".__defaults__", x.__defaults__)
+        if x.__kwdefaults__:
+            self._meet(x, ".__kwdefaults__", x.__kwdefaults__)
+            self._of_names(x.__kwdefaults__, x.__kwdefaults__.keys())
         for cell in x.__closure__ or ():
-            self._meet_all((cell, ".cell_contents", part) for part in _contents(cell))
-            self._asked += [f"not contents({self._name(cell)})"] * (not _contents(cell))
+            if contents := _contents(cell):
+                self._meet(cell, ".cell_contents", *contents)
+            else:
+                self._asked.append(f"not contents({self._name(cell)})")
         module = (x.__module__ or "").removeprefix("micrograd.")  # an example in a docstring of ours is a user's code
         if x.__code__.co_filename.startswith(PACKAGE) or not is_users(module):
             return
@@ -325,7 +315,11 @@ class Guards:
     def _of_namespace(self, held: dict[str, Any]) -> None:
         """What it holds under the names that are read, and under any if code reads what it does not name."""
         self._hold(held, held, INDEX)
-        self._lacks.append(lambda: f"{self._name(held)}.keys().isdisjoint({self._name(self._names - held.keys())})")
+        self._late.append((Guards._gets_no_name, held))
+
+    def _gets_no_name(self, held: dict[str, Any]) -> str:
+        """Check that a namespace gets no other name that the code reads."""
+        return f"{self._name(held)}.keys().isdisjoint({self._name(self._names - held.keys())})"
 
     def _of_type(self, x: type) -> None:
         """What a class and those above it hold."""
@@ -335,7 +329,7 @@ class Guards:
                 self._asked.append(f"{self._name(kind)}.__mro__ is {self._name(kind.__mro__)}")
                 self._meet_all(_implicit(kind))
                 self._hold(vars(kind), vars(kind), INDEX)
-                self._lacks.append(partial(self._hides_nothing, kind))
+                self._late.append((Guards._hides_nothing, kind))
         if is_users(type(x).__module__):
             self._meet(x, ".__class__", type(x))
 
@@ -352,7 +346,7 @@ class Guards:
         elif is_users(kind.__module__) or kind in (*LIKE_USERS, types.FunctionType):
             self._hold(x, getattr(x, "__dict__", {}))
             self._hold(x, {slot: getattr(x, slot) for slot in _slots(kind) if hasattr(x, slot)}, unnamed=NAMED)
-            self._lacks.append(partial(self._gets_no_other, x))
+            self._late.append((Guards._gets_no_other, x))
             if kind is not types.FunctionType:
                 self._meet(x, ".__class__", kind)
         elif not hasattr(x, "cache_clear"):  # what is cached is constant
@@ -361,12 +355,12 @@ class Guards:
 
     def _gets_no_other(self, x: Any) -> str:
         """Check that an object gets no other attribute that the code reads."""
-        whole = self._everything and not isinstance(x, types.FunctionType)
+        all_read = self._everything and not isinstance(x, types.FunctionType)
         asked = [f"not hasattr({self._name(x)}, {slot!r})" for slot in _slots(type(x)) if not hasattr(x, slot)]
         if (held := getattr(x, "__dict__", None)) is not None:
             there = f"{self._name(x)}.__dict__"
-            others = f"{self._name(self._names - held.keys())}.isdisjoint({there})"
-            asked.append(f"len({there}) == {len(held)}" if whole else others if held else f"(not {there} or {others})")
+            absent = self._names - held.keys()
+            asked.append(f"len({there}) == {len(held)}" if all_read else f"{self._name(absent)}.isdisjoint({there})")
         return " and ".join(asked)
 
     def _of_ours(self, x: Any) -> None:
@@ -390,19 +384,18 @@ class Guards:
 
     def _of_node(self, node: Any) -> None:
         """What the code may read of a node besides its numbers: what the node holds, or might hold later."""
-        self._nodes.append(node)
+        self._late.append((Guards._label_of, node))
         if is_users(type(node).__module__):
             self._meet(node, ".__class__", type(node))
         if held := {name: x for name, x in vars(node).items() if name[0] != "_"}:
             self._hold(node, held)
 
-    def _labels(self) -> Iterator[str]:
-        """Check the labels of nodes, and that they get no other attribute, if the code might read it."""
-        for node in self._nodes:
-            if "label" in self._names:
-                yield f"{self._name(node)}.label == {node.label!r}"
-            if is_users(type(node).__module__) or not self._names.isdisjoint(MAY_LACK):
-                yield f"{self._name(self._names - vars(node).keys())}.isdisjoint({self._name(node)}.__dict__)"
+    def _label_of(self, node: Any) -> str:
+        """Check the label of a node, and that the node gets no other attribute, if the code might read them."""
+        checks = [f"{self._name(node)}.label == {node.label!r}"] if "label" in self._names else []
+        if is_users(type(node).__module__) or not self._names.isdisjoint(MAY_LACK):
+            checks.append(f"{self._name(self._names - vars(node).keys())}.isdisjoint({self._name(node)}.__dict__)")
+        return " and ".join(checks)
 
     def _are_used(self, values: list[Any]) -> bool:
         """True if all of these Values are used, or one of a matrix of them."""
@@ -432,12 +425,14 @@ class Guards:
         self._waiting += kinds
 
     def _ask_same(self, there: str, x: Any) -> None:
-        """Check that a name is bound to x, or to an equal number; zeros and nan are compared by their text."""
-        if not isinstance(x, NUMBERS) or isinstance(x, Enum):
+        """Check that x is there, or an equal number or text; zeros and nan are compared by their text."""
+        if isinstance(x, (str, bytes)):
+            self._asked.append(f"{there} == {self._name(x)}")
+        elif isinstance(x, NUMBERS) and not isinstance(x, (bool, Enum)):
+            self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
+            self._asked.append(f"{there} == {self._name(x)}" if x == x != 0 else f"repr({there}) == {repr(x)!r}")
+        else:
             self._asked.append(f"{there} is {self._name(x)}")
-            return
-        self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
-        self._asked.append(f"{there} == {self._name(x)}" if x == x != 0 else f"repr({there}) == {repr(x)!r}")
 
     def _ask_kinds(self, there: str, x: Any, depth: int = 0) -> None:
         """Check the length of a container; of a short one also its keys and the classes of its items, at all levels."""
@@ -455,6 +450,11 @@ class Guards:
             for key, part in zip(x if of_dict else range(len(x)), parts, strict=True):
                 if isinstance(part, (*CONTAINERS, *BUFFERS, np.ndarray)) and not isinstance(x, (set, frozenset)):
                     self._ask_kinds(f"{there}[{self._name(key)}]", part, depth + 1)
+
+
+def _all_require(nodes: list[Any]) -> bool:
+    """True if all of these nodes require a gradient."""
+    return None not in [x._row if isinstance(x, Value) else x._node._row for x in nodes]
 
 
 @lru_cache(maxsize=4096)
@@ -489,12 +489,6 @@ def _is_of_values(x: Any) -> bool:
     return {*map(type, parts)} <= VALUES
 
 
-def _all_require(nodes: list[Any]) -> bool:
-    """True if all of these nodes require a gradient."""
-    return None not in [x._row if isinstance(x, Value) else x._node._row for x in nodes]
-
-
-@lru_cache
 def _reads_training(kind: type[Module]) -> bool:
     """True if the code of a layer of ours reads its mode; what code of the user's reads is among the names."""
     methods = [method for above in kind.__mro__ if above is not Module for method in vars(above).values()]
