@@ -49,9 +49,10 @@ STEPS: dict[type, tuple[str, ...]] = {  # immutable objects, and the attributes 
     property: ("fget",),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
+    Transformable: ("origin",),  # of another compiled function: the original, and not its programs
 }
 _EXACT = {*CONTAINERS, OrderedDict, Counter}
-_MORE = (type, types.ModuleType, types.FunctionType, Module, Transformable, *STEPS)  # they may read anything
+_MORE = (type, types.ModuleType, types.FunctionType, Module, *STEPS)  # they may read anything
 
 
 class Data(NamedTuple):

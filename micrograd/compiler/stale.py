@@ -43,12 +43,11 @@ from dis import get_instructions
 from enum import Enum
 from functools import lru_cache
 from importlib.util import resolve_name
-from itertools import accumulate, chain
+from itertools import accumulate
 from operator import is_
 from typing import Any, NamedTuple
 
-from ..autograd.transforms import Transformable
-from ..common.trees import leaves
+from ..common.trees import leaves, tree_map
 from ..engine.value import Value
 from ..nn.module import Module
 from ..tensor.optional import np
@@ -234,8 +233,6 @@ class Guards:
             self._of_type(x)
         elif isinstance(x, types.ModuleType) and is_users(x.__name__):
             self._of_namespace(vars(x))
-        elif isinstance(x, Transformable):  # another compiled function: follow the original, not its programs
-            self._meet(x, "", x.origin)  # type: ignore[attr-defined]
         elif isinstance(x, VIEWS):
             self._meet_all((x, "", part) for part in _contents(x))
         elif isinstance(x, tuple(STEPS)):
@@ -251,8 +248,8 @@ class Guards:
 
     def _of_container(self, x: Any) -> None:
         """Meet its items; of a long one only those that are more than data."""
-        if _is_of_values(x) and self._are_used(x):
-            self._asked.append(f"{self._name(x)} == {self._name([y[:] if y.__class__ is list else y for y in x])}")
+        if self._are_used(x):
+            self._asked.append(f"{self._name(x)} == {self._name(tree_map(lambda value: value, x))}")
             self._meet_all((x, "", part) for part in leaves(x))
         elif isinstance(x, np.ndarray) and not x.dtype.hasobject:  # of a user's class
             self._ask_kinds(self._name(x), x)
@@ -367,8 +364,7 @@ class Guards:
         """What one of our objects holds. That of a neuron is compared as a whole."""
         held = getattr(x, "__dict__", {})
         rest = [y for y in held.values() if not isinstance(y, (str, bool))]
-        of_values = bool(rest) and all(_is_of_values(y) or _is_of_values([y]) for y in rest)
-        if of_values and all(self._are_used(y if isinstance(y, list) else [y]) for y in rest):
+        if rest and all(self._are_used(y if isinstance(y, list) else [y]) for y in rest):
             copy = {name: y[:] if isinstance(y, list) else y for name, y in held.items()}
             self._asked.append(f"{self._name(x)}.__dict__ == {self._name(copy)}")
             self._meet_all((x, "", part) for part in leaves(rest))
@@ -397,10 +393,14 @@ class Guards:
             checks.append(f"{self._name(self._names - vars(node).keys())}.isdisjoint({self._name(node)}.__dict__)")
         return " and ".join(checks)
 
-    def _are_used(self, values: list[Any]) -> bool:
-        """True if all of these Values are used, or one of a matrix of them."""
-        used = [id(x) in self._used for x in leaves(values)]
-        return any(used) if isinstance(values[0], list) else all(used)
+    def _are_used(self, x: Any) -> bool:
+        """True for a list of Values that are all used, and for a matrix of Values of which any is."""
+        if x.__class__ is not list or not x:
+            return False
+        is_matrix = {*map(type, x)} == {list}
+        values = leaves(x) if is_matrix else x
+        used = [id(value) in self._used for value in values]
+        return VALUES.issuperset(map(type, values)) and (any(used) if is_matrix else all(used))
 
     # ---- the checks
 
@@ -479,14 +479,6 @@ def _contents(x: Any) -> list[Any]:
     if isinstance(x, np.ndarray):
         return x.ravel().tolist()
     return [*deque.__iter__(x)] if isinstance(x, deque) else gc.get_referents(x)  # a deque may refer to its class, too
-
-
-def _is_of_values(x: Any) -> bool:
-    """True for a list of Values, and for a matrix: equal ones have the same Values."""
-    if x.__class__ is not list or not x:
-        return False
-    parts = chain.from_iterable(x) if {*map(type, x)} == {list} else x
-    return {*map(type, parts)} <= VALUES
 
 
 def _reads_training(kind: type[Module]) -> bool:
