@@ -3,7 +3,7 @@
 A program has data as constants. So guards need not look into them, and for long ones would take longer than the
 program: of a list of 100,000 samples, only which list it is and how long it is are asked.
 
->>> data_in([[1.0, 2.0], [3.0, 4.0]]).kinds == {list, float}
+>>> data_in([[1.0, 2.0], [3.0, 4.0]]).classes == {list, float}
 True
 >>> data_in([1.0, print]) is None  # a function is more than data: it may read something
 True
@@ -58,14 +58,14 @@ _MORE = (type, types.ModuleType, types.FunctionType, Module, *STEPS)  # they may
 class Data(NamedTuple):
     """What is in a container of data: the classes of everything, the nodes by their ids, and the containers."""
 
-    kinds: set[type]
+    classes: set[type]
     nodes: dict[int, Any]
     containers: list[Any]
 
     @property
     def of_numbers(self) -> bool:
         """True if there are numbers, arrays and nodes alone."""
-        return all(map(_is_of_numbers, self.kinds))
+        return all(map(_is_of_numbers, self.classes))
 
 
 def data_in(x: Any) -> Data | None:
@@ -138,7 +138,7 @@ def _is_of_numbers(kind: type) -> bool:
     return kind in _EXACT or (issubclass(kind, known) and kind is not bool and not is_users(kind.__module__))
 
 
-def kinds_in(x: Any) -> list[type]:
+def classes_in(x: Any) -> list[type]:
     """The classes of what is in a container; a Value has one class, whether its number is away or not."""
     return [Value if kind is AwayValue else kind for kind in map(type, x)]
 

@@ -30,7 +30,7 @@ from .traced_nodes import data_of, traced_value
 _RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
 _WORDS = {"answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds", "lr", "update"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "at_once", "setitem", "setattr", "isub", "gate"}
-_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "kinds_in"}
+_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "classes_in"}
 _WORDS |= {"hasattr", "map", "type", "repr"}
 _WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *SPECIAL}
 TEXT = (bool, str, type(None))
