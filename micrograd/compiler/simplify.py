@@ -1,7 +1,7 @@
 """Rewrite rules for Symbols, by operation.
 
 A rule looks at one operation and its operands, and returns an equal Symbol or None. Rules do not reassociate, and they
-preserve the sign of zero, except in x + 0.0, which becomes x, because every sum starts with it.
+preserve the sign of zero. The exception is x + 0.0, which becomes x, because every sum starts with 0.0.
 
 >>> from .graph import Graph
 >>> a = Graph().input("a", (2, 3), np.dtype(float))
@@ -27,15 +27,13 @@ def is_number(x: Any, number: float) -> bool:
     return (x.__class__ is float or x.__class__ is int) and x == number and copysign(1.0, x) == copysign(1.0, number)
 
 
-def _fits(kept: Any) -> bool:
-    """True if `kept` has the dtype of an elementwise operation on itself and a number, and so may replace it."""
-    if kept.__class__ is not Symbol:
-        return False
-    return kept.dtype is None or kept.dtype.kind == "f"
+def _fits(a: Any) -> bool:
+    """True if `a` has the dtype of an elementwise operation on `a` and a number, and so may replace the operation."""
+    return a.__class__ is Symbol and (a.dtype is None or a.dtype.kind == "f")
 
 
 def _unless(number: float, rule: Callable[..., Any] = nothing) -> Callable[..., Any]:
-    """The rule, for operations that leave an operand as it is where this number is on the right."""
+    """The rule of an operation which, with this number on the right, returns its left operand."""
     return lambda graph, a, b: a if is_number(b, number) and _fits(a) else rule(graph, a, b)
 
 
@@ -60,7 +58,7 @@ def _multiply(graph: Any, a: Any, b: Any) -> Any:
 
 
 def _is_choice(x: Any) -> bool:
-    """True for a `where` of two constants on an array: an op on it can be applied to the constants now."""
+    """True for a `where` of two constants on an array. An operation on it can be applied to the constants instead."""
     return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not symbols_in(x.args[1:])
 
 
@@ -69,11 +67,13 @@ def _power(graph: Any, a: Any, b: Any) -> Any:
         return None
     if is_number(b, 0.5) and a.shape is not None:  # as NumPy's own a**0.5 is
         return graph.make("sqrt", (a,))
-    return a * a if is_number(b, 2) else a * a * a if is_number(b, 3) and a.shape is None else None
+    if is_number(b, 2):
+        return a * a
+    return a * a * a if is_number(b, 3) and a.shape is None else None
 
 
 def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
-    """One of the two for a plain bool."""
+    """The operand that a plain bool chooses."""
     if condition.__class__ not in (bool, np.bool_):
         return None
     chosen, other = (a, b) if condition else (b, a)
@@ -86,8 +86,10 @@ def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
 
 
 def _matmul(graph: Any, a: Any, b: Any) -> Any:
-    """A product with one number is elementwise."""
-    return a * b if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 in (a.shape[0], b.shape[1]) else None
+    """A product of matrices, one of which has one element, is elementwise."""
+    if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 in (a.shape[0], b.shape[1]):
+        return a * b
+    return None
 
 
 def axes_of(a: Any, axis: Any) -> list[int]:
@@ -96,7 +98,7 @@ def axes_of(a: Any, axis: Any) -> list[int]:
 
 
 def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """A sum of single elements, and one that was computed before without the axes that this one keeps."""
+    """A sum of single elements is a reshape, and so is a sum that was computed before without keeping its axes."""
     axes = axes_of(a, axis)
     if keepdims and (twin := graph.made(".sum", (a,), (("axis", axis), ("keepdims", False)))) is not None:
         return twin.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
@@ -112,7 +114,7 @@ def _negative(graph: Any, a: Any) -> Any:
 
 
 def _absolute(graph: Any, a: Any) -> Any:
-    """abs(-x) is abs(x), so that exp(-abs(x)) and exp(-abs(-x)) are computed once. (Unsigned integers have no sign.)"""
+    """abs(-x) is abs(x), so that exp(-abs(x)) and exp(-abs(-x)) are computed once. (Not for unsigned integers.)"""
     if not _fits(a):
         return None
     if a.op == "negative":
@@ -130,7 +132,7 @@ def _reshape(graph: Any, a: Any, *shape: Any) -> Any:
         return graph.make(".reshape", (a.args[0], wanted))
     if a.op == ".sum" and dict(a.named)["keepdims"]:
         return a.args[0].sum(dict(a.named)["axis"]).reshape(wanted)
-    if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # an op with numbers: before the reshape
+    if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # with numbers, so it can be done before a reshape
         inner = [x.args[0] if x.__class__ is Symbol and x.op == ".reshape" else x for x in a.args]
         if all(x.shape == wanted if x.__class__ is Symbol else x.__class__ is float for x in inner):
             return graph.make(a.op, tuple(inner))
