@@ -134,13 +134,13 @@ def _may_be_data(cls: type) -> bool:
     if issubclass(cls, NODES):
         return cls.__module__.startswith("micrograd.")
     can_be_called = any("__call__" in vars(base) for base in cls.__mro__)
-    return is_users(cls.__module__) and not can_be_called and not issubclass(cls, _CALLED)
+    return is_users_module(cls.__module__) and not can_be_called and not issubclass(cls, _CALLED)
 
 
 @lru_cache(maxsize=4096)
 def _is_of_numbers(cls: type) -> bool:
     numeric = (*NUMBERS, *BUFFERS, *NODES, np.ndarray)
-    return cls in _EXACT or (issubclass(cls, numeric) and cls is not bool and not is_users(cls.__module__))
+    return cls in _EXACT or (issubclass(cls, numeric) and cls is not bool and not is_users_module(cls.__module__))
 
 
 def classes_in(items: Any) -> list[type]:
@@ -149,7 +149,7 @@ def classes_in(items: Any) -> list[type]:
 
 
 @lru_cache(maxsize=4096)
-def is_users(module: Any) -> bool:
+def is_users_module(module: Any) -> bool:
     """True for the name of a user's module, which may change. Modules of Python and of installed packages do not.
 
     A script is its user's even if an installed program runs it, such as a debugger or pytest.

@@ -65,7 +65,7 @@ from .data import (
     classes_in,
     data_in,
     is_long,
-    is_users,
+    is_users_module,
 )
 from .trace_errors import PACKAGE, UNWATCHED, frozen
 
@@ -225,7 +225,7 @@ class Guards:
             return
         elif id(x) not in self._met:
             self._met.add(id(x))
-            if isinstance(x, type) and not path.endswith(".__class__") and is_users(x.__module__):
+            if isinstance(x, type) and not path.endswith(".__class__") and is_users_module(x.__module__):
                 self._read |= MAKERS  # it may create objects
             self._waiting.append(x)
         if path:
@@ -242,7 +242,7 @@ class Guards:
             self._visit_function(x)
         elif isinstance(x, type):
             self._visit_class(x)
-        elif isinstance(x, types.ModuleType) and is_users(x.__name__):
+        elif isinstance(x, types.ModuleType) and is_users_module(x.__name__):
             self._visit_namespace(vars(x))
         elif isinstance(x, VIEWS):
             self._meet_each(_contents(x))
@@ -304,7 +304,7 @@ class Guards:
         code, namespace = function.__code__, function.__globals__
         # An example in a docstring of micrograd's is a user's code
         module = (function.__module__ or "").removeprefix("micrograd.")
-        if code.co_filename.startswith(PACKAGE) or not is_users(module):
+        if code.co_filename.startswith(PACKAGE) or not is_users_module(module):
             return
         self._meet(code, f"{self._name(function)}.__code__")
         reads = _reads_of(code)
@@ -313,7 +313,7 @@ class Guards:
         self._look_up(function.__builtins__, reads.globals - namespace.keys())
         modules = (resolve_name(name, namespace.get("__package__")) for name in reads.modules)
         imported = {parent for name in modules for parent in accumulate(name.split("."), "{}.{}".format)}
-        self._look_up(sys.modules, {name for name in imported if name not in sys.modules or is_users(name)})
+        self._look_up(sys.modules, {name for name in imported if name not in sys.modules or is_users_module(name)})
         if "__globals__" in reads.names or not reads.globals.isdisjoint(ANY_GLOBAL):
             self._visit_namespace(namespace)
         self._visit_object(function)
@@ -332,7 +332,7 @@ class Guards:
     def _visit_class(self, cls: type) -> None:
         """Meet what a class and its bases have."""
         for base in cls.__mro__:
-            if is_users(base.__module__) and (base is cls or id(base) not in self._met):
+            if is_users_module(base.__module__) and (base is cls or id(base) not in self._met):
                 self._met.add(id(base))
                 self._checks.append(f"{self._name(base)}.__mro__ is {self._name(base.__mro__)}")
                 namespace = vars(base)
@@ -342,7 +342,7 @@ class Guards:
         self._meet_class_of(cls)
 
     def _meet_class_of(self, x: Any) -> None:
-        if is_users(type(x).__module__):
+        if is_users_module(type(x).__module__):
             self._meet(type(x), f"{self._name(x)}.__class__")
 
     def _visit_object(self, x: Any) -> None:
@@ -350,7 +350,7 @@ class Guards:
         cls, attributes = type(x), getattr(x, "__dict__", {})
         if cls.__module__.startswith("micrograd."):
             self._visit_ours(x, attributes)
-        elif is_users(cls.__module__) or cls in (*LIKE_USERS, types.FunctionType):
+        elif is_users_module(cls.__module__) or cls in (*LIKE_USERS, types.FunctionType):
             slots = {slot: getattr(x, slot) for slot in _slots(cls) if hasattr(x, slot)}
             self._follow_names(x, attributes, ATTRIBUTE)
             self._follow_names(x, slots, ATTRIBUTE, NAMED)
@@ -419,7 +419,7 @@ class Guards:
     def _label_of(self, node: Any) -> str:
         """Check the label of a node, and that the node gets no other attribute, if the code might read them."""
         checks = [f"{self._name(node)}.label == {node.label!r}"] if "label" in self._names else []
-        if is_users(type(node).__module__) or not self._names.isdisjoint(MAY_LACK):
+        if is_users_module(type(node).__module__) or not self._names.isdisjoint(MAY_LACK):
             checks.append(self._still_lacks(f"{self._name(node)}.__dict__", vars(node), self._names))
         return " and ".join(checks)
 
@@ -441,7 +441,7 @@ class Guards:
             self._checks.append(f"{path}.__class__ is {self._name(type(x))}")
         if access != UNNAMED:
             self._check_classes(path if path and access == ITEM else self._name(x), x)
-        classes = [cls for cls in data.classes if is_users(cls.__module__) and id(cls) not in self._met]
+        classes = [cls for cls in data.classes if is_users_module(cls.__module__) and id(cls) not in self._met]
         self._met |= set(map(id, classes))
         self._waiting += classes
 
