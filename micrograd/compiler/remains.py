@@ -24,6 +24,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import delitem, setitem
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -104,18 +105,18 @@ def _read(holder: Any, keys: Any) -> Any:
         return {name: x for name, x in vars(holder).items() if name[:2] != "__"}
     if isinstance(holder, dict):
         return dict(holder) if keys is None else {key: holder[key] for key in keys if key in holder}
-    if isinstance(holder, CellType):
-        return dict(zip(keys, gc.get_referents(holder), strict=False))  # nothing, if the variable has no value yet
+    if isinstance(holder, CellType):  # which refers to nothing, if the variable has no value yet
+        return dict(zip(keys, gc.get_referents(holder), strict=False))
     return [*holder] if keys is None else {key: getattr(holder, key) for key in keys if hasattr(holder, key)}
 
 
 def _write(place: Place, key: Any) -> None:
     """Put back the former content at this key."""
-    holder, missing = place.holder, key not in place.before
-    if isinstance(holder, dict):
-        holder.pop(key) if missing else holder.__setitem__(key, place.before[key])
+    write, delete = (setitem, delitem) if isinstance(place.holder, dict) else (setattr, delattr)
+    if key in place.before:
+        write(place.holder, key, place.before[key])
     else:
-        delattr(holder, key) if missing else setattr(holder, key, place.before[key])
+        delete(place.holder, key)
 
 
 def _leads_to_a_node(x: Any) -> bool:

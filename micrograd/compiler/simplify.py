@@ -23,7 +23,8 @@ from .primitives import ELEMENTWISE
 from .symbols import Symbol, stand_in, symbols_in
 
 
-def is_number(x: Any, number: float) -> bool:
+def _equals(x: Any, number: float) -> bool:
+    """True for a Python number that is equal to this number, and has its sign."""
     return (x.__class__ is float or x.__class__ is int) and x == number and copysign(1.0, x) == copysign(1.0, number)
 
 
@@ -34,7 +35,7 @@ def _fits(a: Any) -> bool:
 
 def _unless(number: float, rule: Callable[..., Any] = nothing) -> Callable[..., Any]:
     """The rule of an operation which, with this number on the right, returns its left operand."""
-    return lambda graph, a, b: a if is_number(b, number) and _fits(a) else rule(graph, a, b)
+    return lambda graph, a, b: a if _equals(b, number) and _fits(a) else rule(graph, a, b)
 
 
 def _add(graph: Any, a: Any, b: Any) -> Any:
@@ -43,16 +44,16 @@ def _add(graph: Any, a: Any, b: Any) -> Any:
             if y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
                 return graph.make("accumulate", (x, *y.args[:2])) if library.is_basic(y.args[1]) else None
         return None
-    return b if is_number(a, 0) and _fits(b) else None
+    return b if _equals(a, 0) and _fits(b) else None
 
 
 def _multiply(graph: Any, a: Any, b: Any) -> Any:
     if a.__class__ is b.__class__ is Symbol:
         return None
     x, y = (a, b) if a.__class__ is Symbol else (b, a)
-    if is_number(y, 1) and _fits(x):
+    if _equals(y, 1) and _fits(x):
         return x
-    if is_number(y, -1) and _fits(x):
+    if _equals(y, -1) and _fits(x):
         return -x
     return graph.make("where", (x.args[0], x.args[1] * y, x.args[2] * y)) if _is_choice(x) else None
 
@@ -65,11 +66,11 @@ def _is_choice(x: Any) -> bool:
 def _power(graph: Any, a: Any, b: Any) -> Any:
     if not _fits(a):
         return None
-    if is_number(b, 0.5) and a.shape is not None:  # as NumPy's own a**0.5 is
+    if _equals(b, 0.5) and a.shape is not None:  # as NumPy's own a**0.5 is
         return graph.make("sqrt", (a,))
-    if is_number(b, 2):
+    if _equals(b, 2):
         return a * a
-    return a * a * a if is_number(b, 3) and a.shape is None else None
+    return a * a * a if _equals(b, 3) and a.shape is None else None
 
 
 def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:

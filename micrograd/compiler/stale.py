@@ -74,10 +74,10 @@ DEPTH = 8  # of containers of numbers, which may contain themselves
 COMPARED = (set, frozenset, deque, np.ndarray)  # containers whose contents are compared as a whole
 
 # Names in code, and what they say about it
-BY_NAME = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
-BY_NAME |= {"globals", "__globals__", "locals", "setattr", "methodcaller"}
-IMPORTERS = {"import_module", "__import__", "modules"}
 ANY_GLOBAL = {"globals", "eval", "exec"}
+BY_NAME = ANY_GLOBAL | {"getattr", "hasattr", "setattr", "vars", "dir", "locals", "__dict__", "__globals__"}
+BY_NAME |= {"attrgetter", "methodcaller", "asdict", "astuple"}
+IMPORTERS = {"import_module", "__import__", "modules"}
 MAY_LACK = BY_NAME | {"AttributeError"}  # code with these names may read an attribute that is not there
 READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
 LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -150,7 +150,7 @@ class Guards:
         Returns:
             An expression, and the objects in it by name.
         """
-        if self._missing and not self._reads_all:
+        if self._missing:
             self._read.add("getattr")  # code that is not followed reads them, by names that are not known
             self._follow()
         for node in self._missing.values():
@@ -297,7 +297,7 @@ class Guards:
             self._look_up(by_keyword, by_keyword.keys())
         for cell in function.__closure__ or ():
             if contents := _contents(cell):
-                self._meet(*contents, f"{self._name(cell)}.cell_contents")
+                self._meet(contents[0], f"{self._name(cell)}.cell_contents")
             else:
                 self._checks.append(f"not contents({self._name(cell)})")
 

@@ -173,8 +173,8 @@ def _reduction(op: str) -> Callable:
 
 # Python's operators, and the operations that they stand for
 BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "matmul": "matmul"}
-COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal"}
-COMPARISONS["ne"] = "not_equal"
+COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+COMPARISONS |= {"eq": "equal", "ne": "not_equal"}
 for _name, _op in (BINARY | COMPARISONS).items():
     _method_of, _reflected = _infix(_op)
     setattr(Symbol, f"__{_name}__", _method_of)

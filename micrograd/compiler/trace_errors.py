@@ -5,8 +5,8 @@ once. Both raise an error with the user's line.
 
 Draws are detected by comparing the states of generators before and after the trace. If a state has changed, this thread
 or another thread drew. The function is then run again, line by line, to find out which thread it was, and where. For
-that time, the locks of NumPy's generators make other threads wait. The functions of `random` are in C, and a profiler
-sees only the calls of its own thread.
+that time, the locks of NumPy's generators make other threads wait. The functions of `random` are in C, where a profiler
+sees the calls of one thread.
 
     f = compile(lambda x: x if x > 0 else -x)
     f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; at demo.py:1: f = compile(...)
@@ -98,7 +98,7 @@ PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
 class Frozen(RuntimeError):
-    """Raised if a traced function reads a number that is known only when the program runs."""
+    """Raised if a traced function does what its program could not repeat, such as reading a number."""
 
 
 def frozen(what: str) -> Frozen:
