@@ -54,9 +54,9 @@ _ARRAYS = """
     matmul dot take take_along_axis concatenate sort argsort squeeze broadcast_to
     .reshape .transpose .astype .sum .mean .max .min .cumsum .item
 """
+_OF_LIBRARY = "scatter setitem scatter_along_axis matmul_like einsum_of windows windows_back"
 SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accumulate, placed)}
-SPECIAL |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}
-SPECIAL |= {f: getattr(library, f) for f in ("windows", "windows_back")}
+SPECIAL |= {name: getattr(library, name) for name in _OF_LIBRARY.split()}
 ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
 OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL}
 

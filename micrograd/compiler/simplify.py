@@ -101,11 +101,12 @@ def axes_of(a: Any, axis: Any) -> list[int]:
 def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """A sum of single elements is a reshape, and so is a sum that was computed before without keeping its axes."""
     axes = axes_of(a, axis)
+    shape = tuple(1 if i in axes else m for i, m in enumerate(a.shape))  # with the axes kept
     if keepdims and (twin := graph.made(".sum", (a,), (("axis", axis), ("keepdims", False)))) is not None:
-        return twin.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
-    if a.dtype.kind != "f" or int(np.prod([a.shape[i] for i in axes])) != 1:
+        return twin.reshape(shape)
+    if a.dtype.kind != "f" or a.shape != shape:
         return None
-    return a.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape) if keepdims or i not in axes))
+    return a if keepdims else a.reshape(tuple(m for i, m in enumerate(shape) if i not in axes))
 
 
 def _negative(graph: Any, a: Any) -> Any:
@@ -125,23 +126,21 @@ def _absolute(graph: Any, a: Any) -> Any:
     return None
 
 
-def _reshape(graph: Any, a: Any, *shape: Any) -> Any:
-    wanted = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    if wanted == a.shape:
+def _reshape(graph: Any, a: Any, shape: tuple[int, ...]) -> Any:
+    if shape == a.shape:
         return a
     if a.op == ".reshape":
-        return graph.make(".reshape", (a.args[0], wanted))
+        return a.args[0].reshape(shape)
     if a.op == ".sum" and dict(a.named)["keepdims"]:
-        return a.args[0].sum(dict(a.named)["axis"]).reshape(wanted)
+        return a.args[0].sum(dict(a.named)["axis"]).reshape(shape)
     if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # with numbers, so it can be done before a reshape
         inner = [x.args[0] if x.__class__ is Symbol and x.op == ".reshape" else x for x in a.args]
-        if all(x.shape == wanted if x.__class__ is Symbol else x.__class__ is float for x in inner):
+        if all(x.shape == shape if x.__class__ is Symbol else x.__class__ is float for x in inner):
             return graph.make(a.op, tuple(inner))
     return None
 
 
-def _transpose(graph: Any, a: Any, *axes: Any) -> Any:
-    order = tuple(axes[0]) if len(axes) == 1 and not isinstance(axes[0], int) else axes
+def _transpose(graph: Any, a: Any, order: tuple[int, ...]) -> Any:
     if order == tuple(range(a.ndim)):
         return a
     if a.size in a.shape:  # a row or a column
@@ -149,8 +148,8 @@ def _transpose(graph: Any, a: Any, *axes: Any) -> Any:
     if a.op == ".transpose":
         return a.args[0].transpose(tuple(a.args[1][i] for i in order))
     if a.op == "matmul" and a.args[0].ndim == a.args[1].ndim == 2:
-        return a.args[1].transpose((1, 0)) @ a.args[0].transpose((1, 0))
-    return graph.make(".transpose", (a, order)) if axes != (order,) else None
+        return a.args[1].T @ a.args[0].T
+    return None
 
 
 def _broadcast_to(graph: Any, a: Any, shape: Any) -> Any:

@@ -116,7 +116,7 @@ class Symbol:
         """The transpose with these axes exchanged."""
         order = list(range(self.ndim))
         order[i], order[j] = order[j], order[i]
-        return self.graph.make(".transpose", (self, tuple(order)))
+        return self.transpose(order)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -154,9 +154,20 @@ def _infix(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return method, reflected
 
 
-def _method(name: str) -> Callable:
+def _method(op: str) -> Callable:
     def method(self: Symbol, *args: Any, **named: Any) -> Any:
-        return self.graph.make("." + name, (self, *args), tuple(named.items()))
+        return self.graph.make(op, (self, *args), tuple(named.items()))
+
+    return method
+
+
+def _shaping(op: str) -> Callable:
+    """A method that takes a tuple of integers, or the integers themselves; the operation takes a tuple."""
+
+    def method(self: Symbol, *numbers: Any) -> Any:
+        if len(numbers) == 1 and not isinstance(numbers[0], int):
+            (numbers,) = numbers
+        return self.graph.make(op, (self, tuple(numbers)))
 
     return method
 
@@ -180,8 +191,10 @@ for _name, _op in (BINARY | COMPARISONS).items():
     setattr(Symbol, f"__{_name}__", _method_of)
     if _name in BINARY:
         setattr(Symbol, f"__r{_name}__", _reflected)
-for _name in ("reshape", "transpose", "astype", "cumsum"):
-    setattr(Symbol, _name, _method(_name))
+for _name in ("reshape", "transpose"):
+    setattr(Symbol, _name, _shaping("." + _name))
+for _name in ("astype", "cumsum"):
+    setattr(Symbol, _name, _method("." + _name))
 for _name in ("sum", "mean", "max", "min"):
     setattr(Symbol, _name, _reduction("." + _name))
 Symbol.__neg__ = lambda self: self.graph.make("negative", (self,))  # type: ignore[attr-defined]
