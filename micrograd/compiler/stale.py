@@ -73,16 +73,19 @@ TEXT = (str, bytes, bool, type(None))
 DEPTH = 8  # of containers of numbers, which may contain themselves
 COMPARED = (set, frozenset, deque, np.ndarray)  # containers whose contents are compared as a whole
 
-# Names in code, and what they say about it
+# Code with these names may read any global, attributes by their names as text, and modules by their names as text;
+# an attribute that is not there; and every attribute of the objects that it reaches
 ANY_GLOBAL = {"globals", "eval", "exec"}
 BY_NAME = ANY_GLOBAL | {"getattr", "hasattr", "setattr", "vars", "dir", "locals", "__dict__", "__globals__"}
 BY_NAME |= {"attrgetter", "methodcaller", "asdict", "astuple"}
 IMPORTERS = {"import_module", "__import__", "modules"}
-MAY_LACK = BY_NAME | {"AttributeError"}  # code with these names may read an attribute that is not there
+MAY_LACK = BY_NAME | {"AttributeError"}
 READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
+# Instructions that read a global, and that format a value in an f-string
 LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 FORMATS = {"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}
 
+# Special methods: all that may hide another, those that only making an object calls, and those that a name calls
 SPECIAL = {name for cls in (int, list, dict, types.FunctionType) for name in dir(cls) if name[:2] == "__"}
 SPECIAL |= {"__getattr__", "__bool__", "__contains__", "__enter__", "__exit__", "__matmul__", "__missing__", "__next__"}
 MAKERS = {"__init__", "__new__"}
@@ -132,9 +135,9 @@ class Guards:
         self._waiting: list[Any] = []  # met, and to be visited
         self._read: set[str] = {"forward", "backward", "__getattr__"}  # names in the code that was visited
         self._read |= _reads_of(getattr(function, "__code__", None)).names
-        self._names: set[str] = set()  # those of them that are looked up in all namespaces
+        self._names: set[str] = set()  # the names that were looked up in all namespaces
         self._namespaces: list[tuple[Any, Mapping[str, Any], str, int]] = []  # the arguments of `_follow_names`
-        self._reads_all = False  # True once the code reads attributes by names that are not known
+        self._reads_all = False  # True if the code reads attributes by names that are not known
 
         self._meet_each((function, *leaves(keywords)))
         self._follow()
@@ -151,7 +154,7 @@ class Guards:
             An expression, and the objects in it by name.
         """
         if self._missing:
-            self._read.add("getattr")  # code that is not followed reads them, by names that are not known
+            self._read.add("getattr")  # code that is not followed reads these nodes, by names that are not known
             self._follow()
         for node in self._missing.values():
             raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
@@ -170,7 +173,7 @@ class Guards:
         while True:
             while self._waiting:
                 self._visit(self._waiting.pop())
-            if self._reads_all:  # every attribute was met, and only code that has no name in other code is new
+            if self._reads_all:  # all attributes were met, and new names are only in code that no name leads to
                 return
             if new := self._read - self._names:
                 self._names |= new
@@ -182,7 +185,7 @@ class Guards:
                 return
 
     def _follow_names(self, x: Any, contents: Mapping[str, Any], form: str, unnamed: int = UNNAMED) -> None:
-        """Meet what x has under the names that are read, now and whenever there are more of them."""
+        """Meet the contents of x under the names that are read, now and whenever there are more names."""
         self._namespaces.append(namespace := (x, contents, form, unnamed))
         self._meet_places(*namespace, self._names)
         if self._reads_all:
@@ -195,22 +198,22 @@ class Guards:
     def _meet_places(
         self, x: Any, contents: Mapping[str, Any], form: str, unnamed: int, names: AbstractSet[str] | None
     ) -> None:
-        """Meet what x has under these names; for None under all other names, which `parameters()` reads in objects."""
+        """Meet the contents of x under these names. None stands for all other names, which `parameters()` reads."""
         access = NAMED
         if names is None:
-            if form == KEY and self._names.isdisjoint(BY_NAME):
+            if form == KEY and self._names.isdisjoint(BY_NAME):  # `parameters()` reads no namespaces
                 return
             names, access = {name for name in contents.keys() - self._names if name[:2] != "__"}, unnamed
         for name in contents.keys() & names:
             self._meet(contents[name], f"{self._name(x)}{form.format(name)}", access)
 
     def _meet_each(self, parts: Iterable[Any]) -> None:
-        """Follow what cannot be replaced where it is."""
+        """Follow objects that cannot be replaced at their places."""
         for part in parts:
             self._meet(part)
 
     def _meet(self, x: Any, path: str = "", access: int = NAMED) -> None:
-        """Follow x, and check that it is still there if there is an expression for its place, the path."""
+        """Follow x. If the path, the expression for its place, is not empty, check that x is still there."""
         if type(x) in TEXT:
             pass
         elif isinstance(x, NODES):
@@ -232,11 +235,11 @@ class Guards:
             self._check_same(path, x)
 
     def _is_constant(self, x: Any, data: Data) -> bool:
-        """True if x is followed no further: it has numbers alone, or many items, and no node that is used."""
+        """True if x is followed no further: it consists of numbers or is long, and no node in it is used."""
         return (data.of_numbers or is_long(x)) and data.nodes.keys().isdisjoint(self._used)
 
     def _visit(self, x: Any) -> None:
-        """Meet what x refers to."""
+        """Meet the objects that x refers to."""
         self.reached.append(x)
         if isinstance(x, types.FunctionType):
             self._visit_function(x)
@@ -289,7 +292,7 @@ class Guards:
                 self._meet(key)
 
     def _visit_function(self, function: types.FunctionType) -> None:
-        """Meet what a function has by itself, and what its code names, if the code is a user's."""
+        """Meet the defaults and the closure of a function and, if its code is a user's, the objects that it names."""
         if function.__defaults__:
             self._meet(function.__defaults__, f"{self._name(function)}.__defaults__")
         if by_keyword := function.__kwdefaults__:
@@ -319,18 +322,18 @@ class Guards:
         self._visit_object(function)
 
     def _look_up(self, namespace: Mapping[str, Any], names: AbstractSet[str]) -> None:
-        """Meet what a namespace has under these names, and check that it gets none of those that it lacks."""
+        """Meet the objects in a namespace under these names, and check that it gets none of those that it lacks."""
         if names - namespace.keys():
             self._checks.append(self._still_lacks(self._name(namespace), namespace, names))
         self._meet_places(namespace, namespace, KEY, NAMED, names)
 
     def _visit_namespace(self, namespace: dict[str, Any]) -> None:
-        """Meet what a namespace has under the names that are read, and under all if code looks names up as text."""
+        """Meet the objects in a namespace under the names that are read, or all of them if names are looked up as text."""
         self._follow_names(namespace, namespace, KEY)
         self._late_checks.append((Guards._lacks_names, namespace))
 
     def _visit_class(self, cls: type) -> None:
-        """Meet what a class and its bases have."""
+        """Meet the attributes of a class and its bases."""
         for base in cls.__mro__:
             if is_users_module(base.__module__) and (base is cls or id(base) not in self._met):
                 self._met.add(id(base))
@@ -372,7 +375,7 @@ class Guards:
             self._meet_places(x, attributes, ATTRIBUTE, NAMED if isinstance(x, Module) else UNNAMED, None)
 
     def _meet_node(self, node: Any) -> None:
-        """Meet what the code may read of a node besides its numbers."""
+        """Meet the class and the attributes of a node. Its numbers are live."""
         self._late_checks.append((Guards._label_of, node))
         self._meet_class_of(node)
         if attributes := {name: x for name, x in vars(node).items() if name[0] != "_"}:
@@ -397,7 +400,7 @@ class Guards:
         return self._still_lacks(self._name(namespace), namespace, self._names)
 
     def _hides_nothing(self, cls: type) -> str:
-        """Check that a class does not get what would hide an attribute of its bases."""
+        """Check that a class gets no attribute that would hide an attribute of its bases."""
         return self._still_lacks(f"{self._name(cls)}.__dict__", vars(cls), {*dir(cls), *self._names, *SPECIAL})
 
     def _lacks_attributes(self, x: Any) -> str:
@@ -433,7 +436,7 @@ class Guards:
         return self._object_names[id(x)]
 
     def _check_constant(self, path: str, x: Any, data: Data, access: int) -> None:
-        """Check what is watched of a number, or of a container that is followed no further."""
+        """Check the watched properties of a number, or of a container that is followed no further."""
         self.reached += data.containers[: 1 if is_long(x) and not data.nodes else None]
         if path and access == NAMED:
             self._check_same(path, x)
@@ -525,7 +528,7 @@ class Reads(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _reads_of(code: Any) -> Reads:
-    """What code looks up. If it looks names up as text, all texts in it that could be names are among them."""
+    """The names that code looks up. If it looks names up as text, each text in it that could be a name is included."""
     codes = [*_codes_in(code)]
     steps = [step for part in codes for step in get_instructions(part) if step.opname != "EXTENDED_ARG"]
     opnames = {step.opname for step in steps}
