@@ -328,7 +328,7 @@ class Guards:
         self._meet_places(namespace, namespace, KEY, NAMED, names)
 
     def _visit_namespace(self, namespace: dict[str, Any]) -> None:
-        """Meet the objects in a namespace under the names that are read, or all of them if names are looked up as text."""
+        """Meet the objects in a namespace under the names that are read, or all if names are looked up as text."""
         self._follow_names(namespace, namespace, KEY)
         self._late_checks.append((Guards._lacks_names, namespace))
 
