@@ -73,19 +73,19 @@ TEXT = (str, bytes, bool, type(None))
 DEPTH = 8  # of containers of numbers, which may contain themselves
 COMPARED = (set, frozenset, deque, np.ndarray)  # containers whose contents are compared as a whole
 
-# Code with these names may read any global, attributes by their names as text, and modules by their names as text;
-# an attribute that is not there; and every attribute of the objects that it reaches
-ANY_GLOBAL = {"globals", "eval", "exec"}
+# Names in code, and what code with such a name may do
+ANY_GLOBAL = {"globals", "eval", "exec"}  # read any global
 BY_NAME = ANY_GLOBAL | {"getattr", "hasattr", "setattr", "vars", "dir", "locals", "__dict__", "__globals__"}
-BY_NAME |= {"attrgetter", "methodcaller", "asdict", "astuple"}
-IMPORTERS = {"import_module", "__import__", "modules"}
-MAY_LACK = BY_NAME | {"AttributeError"}
-READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
+BY_NAME |= {"attrgetter", "methodcaller", "asdict", "astuple"}  # read attributes whose names are text
+IMPORTERS = {"import_module", "__import__", "modules"}  # import modules whose names are text
+MAY_LACK = BY_NAME | {"AttributeError"}  # read an attribute that is not there
+READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}  # read all attributes
+
 # Instructions that read a global, and that format a value in an f-string
 LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 FORMATS = {"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}
 
-# Special methods: all that may hide another, those that only making an object calls, and those that a name calls
+# Special methods: those that a class could get, those that create an object, and those that code with a name calls
 SPECIAL = {name for cls in (int, list, dict, types.FunctionType) for name in dir(cls) if name[:2] == "__"}
 SPECIAL |= {"__getattr__", "__bool__", "__contains__", "__enter__", "__exit__", "__matmul__", "__missing__", "__next__"}
 MAKERS = {"__init__", "__new__"}
