@@ -116,7 +116,7 @@ class Symbol:
         """The transpose with these axes exchanged."""
         order = list(range(self.ndim))
         order[i], order[j] = order[j], order[i]
-        return self.transpose(order)
+        return self.graph.make(".transpose", (self, tuple(order)))
 
     def __len__(self) -> int:
         return self.shape[0]
