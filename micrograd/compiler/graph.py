@@ -1,4 +1,4 @@
-"""The graph of Symbols: equal ones are one object, and each is simplified on creation.
+"""The graph of Symbols. Equal Symbols are one object, and each is simplified when it is created.
 
 >>> graph = Graph()
 >>> x, y = graph.input("x"), graph.input("y")
@@ -8,7 +8,7 @@
 True
 
 The shape and dtype of a new Symbol are inferred by running the operation on zeros (`inferred`). If all operands turn
-out to be known, the operation itself is run (`evaluate`):
+out to be known, the operation is run on them (`evaluate`):
 
 >>> a = graph.input("a", (2, 3), np.dtype("f4"))
 >>> (a.T @ a).shape, rebuilt(a.sum() + x, {a: np.ones((2, 3), "f4")})
@@ -33,7 +33,8 @@ from .trace_errors import ELSEWHERE, frozen, refusing
 
 NUMBERS: dict[str, Callable[..., Any]] = {op: getattr(operator, name) for name, op in (BINARY | COMPARISONS).items()}
 NUMBERS |= {"negative": operator.neg, "absolute": abs} | vars(floats)  # divide, power and others
-NUMBER_TYPES = dict.fromkeys([*COMPARISONS.values(), *map("__{}__".format, COMPARISONS)], np.dtype(bool))  # else None
+# The dtypes of operations on numbers, by the operation's or the row's name; None if it is not here
+NUMBER_TYPES = dict.fromkeys([*COMPARISONS.values(), *map("__{}__".format, COMPARISONS)], np.dtype(bool))
 
 
 class Graph:
@@ -52,23 +53,23 @@ class Graph:
         return Symbol(self, "input", (name,), order, shape, dtype and dtype.newbyteorder("="))
 
     def constant(self, array: np.ndarray) -> Symbol:
-        """A Symbol for a known array; `rebuilt` replaces it by the array."""
+        """A Symbol for a known array. `rebuilt` replaces the Symbol by the array."""
         symbol = self.input("constant", array.shape, array.dtype)
         self.known[symbol] = array
         return symbol
 
     def make(self, op: str, args: tuple[Any, ...], named: tuple[Any, ...] = (), like: Symbol | None = None) -> Any:
-        """The Symbol of an operation: an existing one if it was made before, or a simpler one that is equal.
+        """The Symbol of an operation: the existing Symbol if it was made before, or a simpler Symbol that is equal.
 
-        `like` has its shape and dtype, if these are known.
+        `like` is a Symbol with the shape and dtype of the result, if these are known.
         """
         if len(args) == 2 and not named:
             a, b = args
             if a.__class__ is b.__class__ is Symbol and a.shape is b.shape is None:  # no rule changes two numbers
                 key = (op, b, a) if (op == "add" or op == "multiply") and a.number > b.number else (op, a, b)
-                if (found := self._made.get(key)) is None:
-                    found = self._made[key] = Symbol(self, op, args, (), None, NUMBER_TYPES.get(op))
-                return found
+                if (symbol := self._made.get(key)) is None:
+                    symbol = self._made[key] = Symbol(self, op, args, (), None, NUMBER_TYPES.get(op))
+                return symbol
         numbers = all(map(_is_number, args))
         if not numbers and op in ELEMENTWISE:
             args = thinned(op, tuple([np.asarray(x) if x.__class__ is list else x for x in args]))
@@ -80,19 +81,19 @@ class Graph:
         if (op == "add" or op == "multiply") and _is_turned(*args):
             keys.reverse()
         key = (op, named, *keys)
-        found = self._made.get(key)
-        if found is None:
+        symbol = self._made.get(key)
+        if symbol is None:
             args = tuple(map(self._own, args))
             shape, dtype = inferred(op, args, named) if like is None else (like.shape, like.dtype)
-            found = self._made[key] = Symbol(self, op, args, named, shape, dtype)
-        return found
+            symbol = self._made[key] = Symbol(self, op, args, named, shape, dtype)
+        return symbol
 
     def made(self, op: str, args: tuple[Any, ...], named: tuple[Any, ...]) -> Symbol | None:
         """The Symbol of an operation, if it was made before."""
         return self._made.get((op, named, *args))
 
     def on_numbers(self, row: Row, args: tuple[Any, ...]) -> Any:
-        """The Symbol of a row on numbers (under `batch`, one for each sample), of which `rebuilt` makes operations."""
+        """The Symbol of a row on numbers (under `batch`, one for each sample). `rebuilt` makes operations of it."""
         key, plain = args, True
         for x in args:
             if x.__class__ is not Symbol:
@@ -101,16 +102,16 @@ class Graph:
                 raise frozen(ELSEWHERE)
             elif x.shape is not None:
                 plain = False
-        known = self._rows[row]
-        if (found := known.get(key)) is None:
+        made = self._rows[row]
+        if (symbol := made.get(key)) is None:
             if key is not args and not symbols_in(args):
                 return row.forward(*args)
             shape, dtype = (None, NUMBER_TYPES.get(row.name)) if plain else inferred(row, args, ())
-            found = known[key] = Symbol(self, row, args, (), shape, dtype)
-        return found
+            symbol = made[key] = Symbol(self, row, args, (), shape, dtype)
+        return symbol
 
     def forward(self, row: Row, operands: tuple[Any, ...]) -> Any:
-        """A row's forward function on Symbols; with settings, its constant operands are Symbols too."""
+        """A row's forward function on Symbols. If the row has settings, its constant operands become Symbols too."""
         if not symbols_in((*operands, *row.settings.values())):
             return np.asarray(row.forward(*operands))
         if row.settings:
@@ -126,16 +127,17 @@ class Graph:
         """A private copy of a constant array, made once."""
         if isinstance(x, np.ndarray):
             if id(x) not in self._arrays:
-                kept = x.astype(x.dtype.newbyteorder("="))
-                kept = kept if any(x.strides) or not x.size else np.broadcast_to(kept.flat[0], x.shape)
-                self._arrays[id(x)] = (x, kept)
-                self._arrays[id(kept)] = (kept, kept)
+                copy = x.astype(x.dtype.newbyteorder("="))
+                if x.size and not any(x.strides):  # all elements are one in memory
+                    copy = np.broadcast_to(copy.flat[0], x.shape)
+                self._arrays[id(x)] = (x, copy)
+                self._arrays[id(copy)] = (copy, copy)
             return self._arrays[id(x)][1]
         return type(x)(map(self._own, x)) if x.__class__ in (tuple, list) else x
 
 
 class EndedGraph(Graph):
-    """A graph whose trace has ended: nothing can be computed from its Symbols any more."""
+    """A graph whose trace has ended. Nothing can be computed from its Symbols any more."""
 
 
 for _name in ("input", "constant", "make", "on_numbers", "forward"):  # not in the class's body; see `traced_nodes`
@@ -147,12 +149,12 @@ def _is_number(x: Any) -> bool:
 
 
 def _is_turned(a: Any, b: Any) -> bool:
-    """True if a + b has the key of b + a, in which the older Symbol is first, and a constant last."""
+    """True if a + b has the key of b + a. In a key, the older Symbol comes first, and a constant last."""
     return b.__class__ is Symbol and (a.__class__ is not Symbol or a.number > b.number)
 
 
 def _key(x: Any) -> Any:
-    """The cache key of an argument: identity for arrays and Symbols; 0.0 differs from -0.0, and 1 from 1.0."""
+    """The cache key of an argument. Arrays and Symbols are equal only to themselves, 0.0 is not -0.0, 1 not 1.0."""
     cls = x.__class__
     if cls is Symbol:
         return x
@@ -168,7 +170,7 @@ def _key(x: Any) -> Any:
 
 
 def rebuilt(outputs: Any, values: Mapping[Symbol, Any] = {}, rules: dict[str, Callable[..., Any]] = RULES) -> Any:
-    """The outputs in a new graph, with the values that are known of some Symbols, simplified and folded again."""
+    """The outputs in a new graph, simplified again, and folded with the known values of some Symbols."""
     graph, new = Graph(rules), dict(values)
     for symbol in symbols_in(outputs)[:1]:
         new |= symbol.graph.known
@@ -196,8 +198,9 @@ def rebuilt(outputs: Any, values: Mapping[Symbol, Any] = {}, rules: dict[str, Ca
 
 
 def thinned(op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands of an elementwise operation, with numbers for uniform arrays and without explicit broadcasts, where
-    that leaves the shape and dtype of the result unchanged.
+    """The operands of an elementwise operation, with numbers for uniform arrays and without explicit broadcasts.
+
+    They are as before if that would change the shape or dtype of the result.
     """
     thin = tuple(map(_thin, args))
     if all(a is b for a, b in zip(thin, args, strict=True)) or not symbols_in(thin):
@@ -214,7 +217,7 @@ def _thin(x: Any) -> Any:
 
 
 def inferred(op: Any, args: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Shape and dtype of an operation, or of what a row computes from arrays."""
+    """Shape and dtype of the result of an operation, or of a row on arrays."""
     arrays = any(x.__class__ is np.ndarray for x in args) or any(x.shape is not None for x in symbols_in(args))
     if op == ".item" or not (arrays or op == "broadcast_to"):
         return None, NUMBER_TYPES.get(op)

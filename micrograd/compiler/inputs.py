@@ -1,4 +1,4 @@
-"""Arguments: what a function sees of its arguments, and where a program reads numbers and arrays from (`lowered.Read`).
+"""Arguments: the nodes that a function sees in their place, and where a program reads the numbers (`lowered.Read`).
 
 passed                     the function sees             read from
 x = 2.0                    a Value                       x
@@ -27,14 +27,15 @@ from .primitives import SPECIAL
 from .trace import Trace
 from .traced_nodes import data_of, traced_value
 
-_RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")  # names used by programs, and of elements
+# Names that programs use for their own variables and for elements of arguments, and words that they use
+_RESERVED = re.compile(r"([tbgkp]\d+|[ks]\d+_\w*|\w+_\d+|seed\d+|p)$")
 _WORDS = {"answer", "program", "leaves", "numbers", "wanted", "fixed", "seeds", "lr", "update"}
 _WORDS |= {"np", "inf", "nan", "vector", "abs", "float", "int", "at_once", "setitem", "setattr", "isub", "gate"}
-_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "kinds_in"}
+_WORDS |= {"self", "rest", "named", "modes", "absent", "otherwise", "len", "same", "contents", "require", "classes_in"}
 _WORDS |= {"hasattr", "map", "type", "repr"}
 _WORDS |= {"ArithmeticError", "AttributeError", "LookupError", "ValueError", *vars(floats), *SPECIAL}
 TEXT = (bool, str, type(None))
-ARRAYS = (np.ndarray, np.memmap) if np else ()  # no other classes, which compute by their own rules
+ARRAYS = (np.ndarray, np.memmap) if np else ()  # other subclasses compute by their own rules
 
 
 def has_arrays(args: Any) -> bool:
@@ -43,13 +44,17 @@ def has_arrays(args: Any) -> bool:
 
 
 def dtype_of(args: Any) -> np.dtype:
-    """The dtype of numbers beside arrays: that of the arrays, so that float32 stays float32."""
-    found = [x.dtype for x in leaves(list(args)) if isinstance(x, (np.ndarray, Tensor)) and x.dtype.kind == "f"]
-    return np.result_type(*found) if found else np.dtype(float)
+    """The dtype of numbers next to arrays. It is that of the arrays, so that float32 stays float32."""
+    dtypes = [x.dtype for x in leaves(list(args)) if isinstance(x, (np.ndarray, Tensor)) and x.dtype.kind == "f"]
+    return np.result_type(*dtypes) if dtypes else np.dtype(float)
 
 
 class Arguments:
-    """The arguments of one trace: `seen` by the function, `reads` of a program, of which some are `differentiable`."""
+    """The arguments of one trace.
+
+    The function is called with `seen`, and its program reads the numbers by `reads`. Nodes that require a gradient are
+    `differentiable`, each with its read and its stand-in.
+    """
 
     def __init__(self, trace: Trace, args: tuple[Any, ...], names: list[str], scalars: bool, batch: bool):
         self.trace = trace
@@ -57,14 +62,13 @@ class Arguments:
         self.batch = batch
         self.tensors: bool = not self.scalars and has_arrays(args)
         self.dtype: np.dtype[Any] = dtype_of(args)
-        self.samples: int | None = None  # their number, under `batch`
+        self.samples: int | None = None  # the number of samples, under `batch`
         self.reads: list[Read] = []
-        self.differentiable: list[tuple[Read, Any]] = []  # (where to find it, its placeholder)
+        self.differentiable: list[tuple[Read, Any]] = []
         names = [*names[: len(args)], *(f"x{i}" for i in range(len(names), len(args)))]
         self.names: list[str] = [f"{name}_" if name in _WORDS or _RESERVED.match(name) else name for name in names]
-        self.seen: tuple[Any, ...] = tuple(
-            self._see(x, Read(name, name)) for x, name in zip(args, self.names, strict=True)
-        )
+        reads = [Read(name, name) for name in self.names]
+        self.seen: tuple[Any, ...] = tuple(map(self._see, args, reads))
         if batch and self.samples is None:
             raise TypeError("batch=True needs an array of samples among the arguments")
 
@@ -93,7 +97,7 @@ class Arguments:
         return self._leaf(x, at)
 
     def _sample(self, x: np.ndarray, at: Read) -> Any:
-        """Nested lists of Values for one sample of an array; each stands for that element in all samples."""
+        """Nested lists of Values for one sample of an array. Each stands for its element in all samples."""
         place = at.place
         if not x.ndim:
             raise ValueError(f"{place} has no axis: with batch=True the first axis of an array counts the samples")
@@ -105,9 +109,10 @@ class Arguments:
         return nested(x.shape[1:], lambda *i: _marked(x, traced_value(symbol[i[::-1]] if i else symbol)))
 
     def result(self, x: Any) -> Any:
-        """A result as a node, also if it is a plain number, which under `batch` is one of each sample."""
-        of_all = None if isinstance(x, bool) or not self.batch else number(x)
-        return self.trace.seen(x) if of_all is None else traced_value(of_all)
+        """A result as a node. Under `batch`, a plain number is the result for every sample, and a node too."""
+        if self.batch and not isinstance(x, bool) and (constant := number(x)) is not None:
+            return traced_value(constant)
+        return self.trace.seen(x)
 
     def for_each(self, x: Any) -> Any:
         """A result of a function of one sample, expanded to one number for each sample under `batch`."""
@@ -116,17 +121,20 @@ class Arguments:
         return x * traced_value(self.trace.graph.constant(np.ones(self.samples or 0)))
 
     def _leaf(self, x: Any, at: Read) -> Any:
-        wanted = isinstance(x, (Value, Tensor)) and x.requires_grad
+        requires_grad = isinstance(x, (Value, Tensor)) and x.requires_grad
         if isinstance(x, Tensor) and self.scalars:
             raise TypeError(f"{at.place} is a Tensor: a compiled function of scalars takes Values and plain arrays")
         like = x if isinstance(x, (Tensor, np.ndarray)) else np.zeros((), self.dtype)
         as_tensor = not isinstance(x, Value) and (self.tensors or isinstance(x, (Tensor, np.ndarray)))
-        trace = self.trace
-        node = trace.tensor(at.name, like, wanted, x) if as_tensor else trace.value(at.name, wanted, x)
-        kind = _kind(x, as_tensor)
-        dtype = x.dtype.newbyteorder("=") if isinstance(x, np.ndarray) else self.dtype
-        self.reads.append(read := at._replace(kind=kind, dtype=dtype if kind == "array" else None))
-        if wanted:
+        if as_tensor:
+            node: Any = self.trace.tensor(at.name, like, requires_grad, x)
+        else:
+            node = self.trace.value(at.name, requires_grad, x)
+        read = at._replace(kind=_kind(x, as_tensor))
+        if read.kind == "array":
+            read = read._replace(dtype=like.dtype.newbyteorder("="))
+        self.reads.append(read)
+        if requires_grad:
             self.differentiable.append((read, node))
         return _marked(x, node)
 
@@ -142,7 +150,7 @@ def nested(shape: tuple[int, ...], part: Callable[..., Any], *index: int) -> Any
 
 
 def _marked(x: Any, node: Any) -> Any:
-    """The node of an argument, or of an element of it, marked if the argument is made of integers."""
+    """The node of an argument, or of an element of it, marked if the argument consists of integers."""
     if isinstance(x, (int, np.integer)) or getattr(getattr(x, "dtype", None), "kind", "f") != "f":
         node._of_integers = True
     return node
@@ -159,7 +167,7 @@ def _kind(x: Any, as_tensor: bool) -> str:
 
 
 def untraced(fn: Callable[..., Any], args: Any, named: dict[str, Any], scalars: bool) -> Any:
-    """What fn returns outside a trace. As in one, Values may meet Tensors."""
+    """The result of fn outside a trace. Values may meet Tensors, as they may in a trace."""
     with differentiating():
         return fn(*_as_nodes(args, scalars), **named)
 

@@ -1,8 +1,8 @@
-"""The operations of a lowered program: one list, and what each does to arrays.
+"""The operations of a lowered program, and their definitions on arrays.
 
-    name        the function of NumPy's of that name, on its operands and named settings: add, where, concatenate
-    .name       the method of its first operand: .sum, .reshape
-    others      the functions of `SPECIAL`: getitem, and what fills an array
+    name        the function of that name in NumPy, on its operands and named settings: add, where, concatenate
+    .name       the method of the first operand: .sum, .reshape
+    special     the functions of `SPECIAL`, such as getitem and scatter
     input       a number or array that is read (see `lowered.Read`)
 
 A back end translates these and nothing else.
@@ -25,14 +25,17 @@ def getitem(a: Any, index: Any) -> Any:
 
 
 def accumulate(total: Any, a: Any, index: Any) -> Any:
-    """The total with a added at the index, a basic one."""
+    """The total with a added at a basic index."""
     total = np.array(total)
     total[index] += a
     return total
 
 
 def placed(a: Any, plan: tuple[Any, ...], n: int) -> Any:
-    """n elements (rows), each the sum of those of a that go there; `plan` is the index, and what sorts it."""
+    """n elements (or rows), each the sum of the elements of a with this index.
+
+    `plan` is the index, the order that sorts it, the elements that occur in it, and where each begins in that order.
+    """
     index, order, targets, starts = plan
     if a.ndim == index.ndim:
         return np.bincount(index.reshape(-1), a.reshape(-1), n)
@@ -51,9 +54,9 @@ _ARRAYS = """
     matmul dot take take_along_axis concatenate sort argsort squeeze broadcast_to
     .reshape .transpose .astype .sum .mean .max .min .cumsum .item
 """
+_OF_LIBRARY = "scatter setitem scatter_along_axis matmul_like einsum_of windows windows_back"
 SPECIAL: dict[str, Callable[..., Any]] = {f.__name__: f for f in (getitem, accumulate, placed)}
-SPECIAL |= {f: getattr(library, f) for f in ("scatter", "setitem", "scatter_along_axis", "matmul_like", "einsum_of")}
-SPECIAL |= {f: getattr(library, f) for f in ("windows", "windows_back")}
+SPECIAL |= {name: getattr(library, name) for name in _OF_LIBRARY.split()}
 ELEMENTWISE = {name for name, x in vars(np).items() if isinstance(x, np.ufunc) and x.signature is None} | {"where"}
 OPSET = {*_ELEMENTWISE.split(), *_ARRAYS.split(), *SPECIAL}
 
@@ -65,7 +68,7 @@ def evaluate(
     own: Mapping[str, Callable[..., Any]] = SPECIAL,
     xp: Any = np,
 ) -> Any:
-    """The operation on actual arrays: a function of `own`, a method, or a function of the library `xp`."""
+    """The operation on arrays: a function of `own`, a method, or a function of the library `xp`."""
     if op in own:
         return own[op](*args)
     if op[0] == ".":

@@ -65,7 +65,7 @@ _CHANGED = (
 class Program:
     """A traced function, compiled for arguments of one signature."""
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
         self.fn: Any = owner.fn
         self.named = named
         self.built = built
@@ -77,13 +77,9 @@ class Program:
         else:
             self._read = _reader(built.leaves, built.on_device) if built.leaves else tuple
         self._operands = picker(built.names, built.places, built.own)
-        watched = built.used, built.needed(), built.answers
-        self.guard: tuple[str, dict[str, Any]] = guards.checks(*watched)
+        guards = Guards(owner.origin, named, built.used)
+        self.guard: tuple[str, dict[str, Any]] = guards.checks(built.needed(), built.answers)
         self.current: Callable[[], bool] = compile_guard(*self.guard)
-        # The function itself may have changed something that it reads, which happens once
-        if not self.current():
-            self.guard = Guards(owner.origin, named).checks(*watched)
-            self.current = compile_guard(*self.guard)
         self.row: ProgramRow = ProgramRow(getattr(owner.origin, "__name__", "compiled").strip("<>"))
 
     def gradients_before(self, nodes: Sequence[Any]) -> list[Any]:
@@ -189,8 +185,8 @@ class TrainingProgram(OnDevice):
     states or, if a `Store` has them, the dicts of the stores.
     """
 
-    def __init__(self, owner: Any, built: Built, named: dict[str, Any], guards: Guards):
-        super().__init__(owner, built, named, guards)
+    def __init__(self, owner: Any, built: Built, named: dict[str, Any]):
+        super().__init__(owner, built, named)
         self.update: Any = built.update
         self.trained: list[Any] = built.trained
         self.params: list[Any] = list(built.update.params)
@@ -282,12 +278,12 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        guards = Guards(owner.origin, named)
+        reached = Guards(owner.origin, named).reached
         plain = owner.plain and not nodes
-        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, guards.reached)
+        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, reached)
     if built.update is not None:
-        return TrainingProgram(owner, built, named, guards)
-    return (OnDevice if built.on_device else Program)(owner, built, named, guards)
+        return TrainingProgram(owner, built, named)
+    return (OnDevice if built.on_device else Program)(owner, built, named)
 
 
 class ProgramCall:

@@ -1,7 +1,8 @@
-"""What a trace leaves behind: a node of it that is stored outside would be a symbol for ever, so it is taken back.
+"""Nodes of a trace that are left outside. Such a node would be a Symbol for ever, so it is taken back.
 
-Before the trace, the contents of all that the function can change are noted: what its code reaches by name, as `stale`
-follows it. Afterwards each place where there is a node of the trace gets back what it had, and the trace is refused.
+Before the trace, the contents of all objects that the function can change are noted. They are the objects that its code
+reaches by name (`stale`). If a node of the trace is in one of them afterwards, its place gets back the former content,
+and the trace is refused.
 
 >>> from .api import compile
 >>> class Mean:
@@ -23,6 +24,7 @@ from __future__ import annotations
 import gc
 from collections import deque
 from collections.abc import Callable, Iterator
+from operator import delitem, setitem
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -32,62 +34,65 @@ from .stale import SLOT
 from .trace_errors import REMAINS, frozen
 from .traced_nodes import is_traced
 
-DEPTH = 6  # how far into a new object a node is looked for
+DEPTH = 6  # of the search for nodes in a new object
 
 
 class Place(NamedTuple):
-    """Where something is stored: items of a dict, attributes of an object, or all of a list, and what was there."""
+    """Where something is stored, and its content before the trace.
+
+    `holder` is a dict, of which these keys count, an object or a class with attributes of these names, or a list, a
+    deque or a set. If `keys` is None, all of them count.
+    """
 
     name: str
     holder: Any
-    keys: Any  # of a dict or a class all, if None
+    keys: Any
     before: Any
 
-    def now(self) -> Any:
-        """What is there now."""
-        return _read(self.holder, self.keys)
-
     def put_back(self) -> str:
-        """Put back what was there in place of nodes of a trace; the name of the place, if there were any."""
+        """Put back the former content in place of nodes of a trace; the name of the place, if there were any."""
+        now = _read(self.holder, self.keys)
         if isinstance(self.before, list):
             data = data_in(self.holder)
-            if not any(map(is_traced, data.nodes.values()) if data else map(_leads_to_a_node, self.now())):
+            if not any(map(is_traced, data.nodes.values()) if data else map(_leads_to_a_node, now)):
                 return ""
             self.holder.clear()
             (self.holder.update if isinstance(self.holder, set) else self.holder.extend)(self.before)
             return self.name
-        changed = [(key, x) for key, x in self.now().items() if x is not self.before.get(key, self)]
-        for key in (found := [key for key, x in changed if _leads_to_a_node(x)]):
+        changed = [key for key, x in now.items() if x is not self.before.get(key, self)]
+        traced = [key for key in changed if _leads_to_a_node(now[key])]
+        for key in traced:
             _write(self, key)
-        return self.name.format(*found) if found else ""
+        return self.name.format(*traced) if traced else ""
 
 
 def without_remains(objects: list[Any], run: Callable[[], Any]) -> Any:
-    """The result of `run`; raises if it left nodes in one of the objects, and puts back what was there."""
+    """The result of `run`; raises if it left nodes in one of the objects, and puts back their former content."""
     places = [place for x in objects for place in _places(x)]
     with all_or_nothing([place.put_back for place in places]):
         out = run()
-    if found := [*filter(None, [place.put_back() for place in places])]:
-        raise frozen(REMAINS.format(found[0]))
+    if names := [*filter(None, [place.put_back() for place in places])]:
+        raise frozen(REMAINS.format(names[0]))
     return out
 
 
 def _places(x: Any) -> Iterator[Place]:
     """The places in an object where a function may store something."""
-    kind = type(x)
-    held = getattr(x, "__dict__", None)
+    cls = type(x)
+    attribute = f"the attribute {{!r}} of {x.__name__ if isinstance(x, type) else cls.__name__}"
     if isinstance(x, FunctionType):
         yield _place("the global {!r}", x.__globals__, x.__code__.co_names)
         for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
             yield _place(f"the variable {name!r}", cell, ("cell_contents",))
     elif isinstance(x, type):
-        yield _place(f"the attribute {{!r}} of {x.__name__}", x)
+        yield _place(attribute, x)
     elif isinstance(x, (list, deque, set, dict)):
-        yield _place(f"a {kind.__name__}", x)
-    if isinstance(held, dict) and not isinstance(x, ModuleType):
-        yield _place(f"the attribute {{!r}} of {kind.__name__}", held)
-    if slots := [name for above in kind.__mro__ for name, part in vars(above).items() if isinstance(part, SLOT)]:
-        yield _place(f"the attribute {{!r}} of {kind.__name__}", x, slots)
+        yield _place(f"a {cls.__name__}", x)
+    attributes = getattr(x, "__dict__", None)
+    if isinstance(attributes, dict) and not isinstance(x, ModuleType):
+        yield _place(attribute, attributes)
+    if slots := [name for base in cls.__mro__ for name, slot in vars(base).items() if isinstance(slot, SLOT)]:
+        yield _place(attribute, x, slots)
 
 
 def _place(name: str, holder: Any, keys: Any = None) -> Place:
@@ -95,23 +100,23 @@ def _place(name: str, holder: Any, keys: Any = None) -> Place:
 
 
 def _read(holder: Any, keys: Any) -> Any:
-    """What is in a list or a set, or, by key or name, in a dict or an object."""
+    """The items of a list or a set, or the content of a dict or an object, by key or name."""
     if isinstance(holder, type):
         return {name: x for name, x in vars(holder).items() if name[:2] != "__"}
     if isinstance(holder, dict):
         return dict(holder) if keys is None else {key: holder[key] for key in keys if key in holder}
-    if isinstance(holder, CellType):
-        return dict(zip(keys, gc.get_referents(holder), strict=False))  # nothing, if the variable has no value yet
+    if isinstance(holder, CellType):  # which refers to nothing, if the variable has no value yet
+        return dict(zip(keys, gc.get_referents(holder), strict=False))
     return [*holder] if keys is None else {key: getattr(holder, key) for key in keys if hasattr(holder, key)}
 
 
 def _write(place: Place, key: Any) -> None:
-    """Put back what was at this key."""
-    holder, missing = place.holder, key not in place.before
-    if isinstance(holder, dict):
-        holder.pop(key) if missing else holder.__setitem__(key, place.before[key])
+    """Put back the former content at this key."""
+    write, delete = (setitem, delitem) if isinstance(place.holder, dict) else (setattr, delattr)
+    if key in place.before:
+        write(place.holder, key, place.before[key])
     else:
-        delattr(holder, key) if missing else setattr(holder, key, place.before[key])
+        delete(place.holder, key)
 
 
 def _leads_to_a_node(x: Any) -> bool:
@@ -120,12 +125,12 @@ def _leads_to_a_node(x: Any) -> bool:
     for _ in range(DEPTH):
         if any(map(is_traced, waiting)):
             return True
-        waiting = [part for one in waiting for part in _parts(one)]
+        waiting = [part for parent in waiting for part in _parts(parent)]
     return False
 
 
 def _parts(x: Any) -> Any:
-    """What an object refers to, and may have been made with."""
+    """The objects that an object refers to, and may have been made with."""
     if isinstance(x, FunctionType):
         return x.__closure__ or ()
     return () if isinstance(x, (type, ModuleType, CodeType)) else gc.get_referents(x)

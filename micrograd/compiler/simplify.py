@@ -1,7 +1,7 @@
 """Rewrite rules for Symbols, by operation.
 
 A rule looks at one operation and its operands, and returns an equal Symbol or None. Rules do not reassociate, and they
-preserve the sign of zero, except in x + 0.0, which becomes x, because every sum starts with it.
+preserve the sign of zero. The exception is x + 0.0, which becomes x, because every sum starts with 0.0.
 
 >>> from .graph import Graph
 >>> a = Graph().input("a", (2, 3), np.dtype(float))
@@ -23,20 +23,19 @@ from .primitives import ELEMENTWISE
 from .symbols import Symbol, stand_in, symbols_in
 
 
-def is_number(x: Any, number: float) -> bool:
+def _equals(x: Any, number: float) -> bool:
+    """True for a Python number that is equal to this number, and has its sign."""
     return (x.__class__ is float or x.__class__ is int) and x == number and copysign(1.0, x) == copysign(1.0, number)
 
 
-def _fits(kept: Any) -> bool:
-    """True if `kept` has the dtype of an elementwise operation on itself and a number, and so may replace it."""
-    if kept.__class__ is not Symbol:
-        return False
-    return kept.dtype is None or kept.dtype.kind == "f"
+def _fits(a: Any) -> bool:
+    """True if `a` has the dtype of an elementwise operation on `a` and a number, and so may replace the operation."""
+    return a.__class__ is Symbol and (a.dtype is None or a.dtype.kind == "f")
 
 
 def _unless(number: float, rule: Callable[..., Any] = nothing) -> Callable[..., Any]:
-    """The rule, for operations that leave an operand as it is where this number is on the right."""
-    return lambda graph, a, b: a if is_number(b, number) and _fits(a) else rule(graph, a, b)
+    """The rule of an operation which, with this number on the right, returns its left operand."""
+    return lambda graph, a, b: a if _equals(b, number) and _fits(a) else rule(graph, a, b)
 
 
 def _add(graph: Any, a: Any, b: Any) -> Any:
@@ -45,35 +44,37 @@ def _add(graph: Any, a: Any, b: Any) -> Any:
             if y.op == "scatter" and x.shape == y.shape and x.dtype == y.dtype:
                 return graph.make("accumulate", (x, *y.args[:2])) if library.is_basic(y.args[1]) else None
         return None
-    return b if is_number(a, 0) and _fits(b) else None
+    return b if _equals(a, 0) and _fits(b) else None
 
 
 def _multiply(graph: Any, a: Any, b: Any) -> Any:
     if a.__class__ is b.__class__ is Symbol:
         return None
     x, y = (a, b) if a.__class__ is Symbol else (b, a)
-    if is_number(y, 1) and _fits(x):
+    if _equals(y, 1) and _fits(x):
         return x
-    if is_number(y, -1) and _fits(x):
+    if _equals(y, -1) and _fits(x):
         return -x
     return graph.make("where", (x.args[0], x.args[1] * y, x.args[2] * y)) if _is_choice(x) else None
 
 
 def _is_choice(x: Any) -> bool:
-    """True for a `where` of two constants on an array: an op on it can be applied to the constants now."""
+    """True for a `where` of two constants on an array. An operation on it can be applied to the constants instead."""
     return x.__class__ is Symbol and x.op == "where" and bool(x.shape) and not symbols_in(x.args[1:])
 
 
 def _power(graph: Any, a: Any, b: Any) -> Any:
     if not _fits(a):
         return None
-    if is_number(b, 0.5) and a.shape is not None:  # as NumPy's own a**0.5 is
+    if _equals(b, 0.5) and a.shape is not None:  # as NumPy's own a**0.5 is
         return graph.make("sqrt", (a,))
-    return a * a if is_number(b, 2) else a * a * a if is_number(b, 3) and a.shape is None else None
+    if _equals(b, 2):
+        return a * a
+    return a * a * a if _equals(b, 3) and a.shape is None else None
 
 
 def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
-    """One of the two for a plain bool."""
+    """The operand that a plain bool chooses."""
     if condition.__class__ not in (bool, np.bool_):
         return None
     chosen, other = (a, b) if condition else (b, a)
@@ -86,8 +87,10 @@ def _where(graph: Any, condition: Any, a: Any, b: Any) -> Any:
 
 
 def _matmul(graph: Any, a: Any, b: Any) -> Any:
-    """A product with one number is elementwise."""
-    return a * b if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 in (a.shape[0], b.shape[1]) else None
+    """A product of matrices, one of which has one element, is elementwise."""
+    if len(a.shape) == len(b.shape) == 2 and a.shape[1] == 1 in (a.shape[0], b.shape[1]):
+        return a * b
+    return None
 
 
 def axes_of(a: Any, axis: Any) -> list[int]:
@@ -96,13 +99,14 @@ def axes_of(a: Any, axis: Any) -> list[int]:
 
 
 def _sum(graph: Any, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """A sum of single elements, and one that was computed before without the axes that this one keeps."""
+    """A sum of single elements is a reshape, and so is a sum that was computed before without keeping its axes."""
     axes = axes_of(a, axis)
+    shape = tuple(1 if i in axes else m for i, m in enumerate(a.shape))  # with the axes kept
     if keepdims and (twin := graph.made(".sum", (a,), (("axis", axis), ("keepdims", False)))) is not None:
-        return twin.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
-    if a.dtype.kind != "f" or int(np.prod([a.shape[i] for i in axes])) != 1:
+        return twin.reshape(shape)
+    if a.dtype.kind != "f" or a.shape != shape:
         return None
-    return a.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape) if keepdims or i not in axes))
+    return a if keepdims else a.reshape(tuple(m for i, m in enumerate(shape) if i not in axes))
 
 
 def _negative(graph: Any, a: Any) -> Any:
@@ -112,7 +116,7 @@ def _negative(graph: Any, a: Any) -> Any:
 
 
 def _absolute(graph: Any, a: Any) -> Any:
-    """abs(-x) is abs(x), so that exp(-abs(x)) and exp(-abs(-x)) are computed once. (Unsigned integers have no sign.)"""
+    """abs(-x) is abs(x), so that exp(-abs(x)) and exp(-abs(-x)) are computed once. (Not for unsigned integers.)"""
     if not _fits(a):
         return None
     if a.op == "negative":
@@ -122,23 +126,21 @@ def _absolute(graph: Any, a: Any) -> Any:
     return None
 
 
-def _reshape(graph: Any, a: Any, *shape: Any) -> Any:
-    wanted = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    if wanted == a.shape:
+def _reshape(graph: Any, a: Any, shape: tuple[int, ...]) -> Any:
+    if shape == a.shape:
         return a
     if a.op == ".reshape":
-        return graph.make(".reshape", (a.args[0], wanted))
+        return a.args[0].reshape(shape)
     if a.op == ".sum" and dict(a.named)["keepdims"]:
-        return a.args[0].sum(dict(a.named)["axis"]).reshape(wanted)
-    if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # an op with numbers: before the reshape
+        return a.args[0].sum(dict(a.named)["axis"]).reshape(shape)
+    if a.op in ELEMENTWISE and len(symbols_in(a.args)) == 1:  # with numbers, so it can be done before a reshape
         inner = [x.args[0] if x.__class__ is Symbol and x.op == ".reshape" else x for x in a.args]
-        if all(x.shape == wanted if x.__class__ is Symbol else x.__class__ is float for x in inner):
+        if all(x.shape == shape if x.__class__ is Symbol else x.__class__ is float for x in inner):
             return graph.make(a.op, tuple(inner))
     return None
 
 
-def _transpose(graph: Any, a: Any, *axes: Any) -> Any:
-    order = tuple(axes[0]) if len(axes) == 1 and not isinstance(axes[0], int) else axes
+def _transpose(graph: Any, a: Any, order: tuple[int, ...]) -> Any:
     if order == tuple(range(a.ndim)):
         return a
     if a.size in a.shape:  # a row or a column
@@ -146,8 +148,8 @@ def _transpose(graph: Any, a: Any, *axes: Any) -> Any:
     if a.op == ".transpose":
         return a.args[0].transpose(tuple(a.args[1][i] for i in order))
     if a.op == "matmul" and a.args[0].ndim == a.args[1].ndim == 2:
-        return a.args[1].transpose((1, 0)) @ a.args[0].transpose((1, 0))
-    return graph.make(".transpose", (a, order)) if axes != (order,) else None
+        return a.args[1].T @ a.args[0].T
+    return None
 
 
 def _broadcast_to(graph: Any, a: Any, shape: Any) -> Any:

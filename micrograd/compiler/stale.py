@@ -1,27 +1,28 @@
 """Guards: detect when a trace is stale.
 
-A program reads nodes live, by object. Everything else that the function looked at is baked into the trace: the layers
-of a list, the name of an activation, a function that it calls. So each call first checks, by identity, what the
-function would find: in its closure, defaults, globals and imports, in `self` and its class, and from there in
+A program reads the numbers of nodes at each call. Everything else that the function looked at is baked into the trace:
+the layers of a list, the name of an activation, a function that it calls. So each call first checks, by identity, what
+the function would find in its closure, defaults, globals and imports, in `self` and its class, and from there in
 attributes, lists, dicts and other functions.
 
 Only what the code names is checked, in the function and in those that it reaches, so that a list of losses next to the
-weights may grow. A name that is bound nowhere yet is checked too. Code that reads what it does not name (`getattr`,
-`vars`, `parameters()`) is assumed to read everything. A node that was used but cannot be reached this way is refused,
-since its replacement would not be detected. A number that a name is bound to is compared. Of a container of numbers,
-only the keys and the classes of its items are, and of a long container of data the length (`data`). The code of
+weights may grow. A name that is not bound yet is checked too. Code that looks names up as text (`getattr`, `vars`,
+`parameters()`) is assumed to read every attribute. A used node that the walk cannot reach is refused, since its
+replacement would not be detected. A number that a name is bound to is compared. Of a container of numbers, only the
+keys and the classes of its items are checked, and of a long container of data only the length (`data`). The code of
 installed packages is not followed.
 
-One walk finds all this before the trace, when it is not known which nodes will be used. So what holds nodes waits until
-`checks` is told. What the walk reaches is also what the function could change (`remains`), and draw from.
+A walk before the trace finds the objects that the function could change (`remains`) or draw from. A second walk, after
+the trace, knows which nodes were used and writes the checks. They describe what is there after the trace, so a change
+that the function itself makes while it is traced does not make its program stale.
 
 The checks are one generated expression, `g0.cell_contents is g1 and g1.neurons is g2 and g3 == g4`, in which a list of
-Values is compared as a whole: Values are equal only to themselves.
+Values is compared as a whole, because Values are equal only to themselves.
 
 >>> def line(state):
 ...     return lambda x: state["w"] * x
 >>> state = {"w": Value(2.0)}
->>> current = compile_guard(*Guards(line(state)).checks([state["w"]]))
+>>> current = compile_guard(*Guards(line(state), used=[state["w"]]).checks())
 >>> current()
 True
 >>> state["w"] = Value(2.0)
@@ -32,22 +33,21 @@ False
 from __future__ import annotations
 
 import gc
-import importlib.util
 import operator
 import sys
 import types
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dis import get_instructions
 from enum import Enum
-from functools import lru_cache, partial
-from itertools import chain
+from functools import lru_cache
+from importlib.util import resolve_name
+from itertools import accumulate
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..autograd.transforms import Transformable
-from ..common.trees import leaves
+from ..common.trees import leaves, tree_map
 from ..engine.value import Value
 from ..nn.module import Module
 from ..tensor.optional import np
@@ -62,438 +62,421 @@ from .data import (
     VALUES,
     VIEWS,
     Data,
+    classes_in,
     data_in,
     is_long,
-    is_users,
-    kinds_in,
+    is_users_module,
 )
 from .trace_errors import PACKAGE, UNWATCHED, frozen
 
 TEXT = (str, bytes, bool, type(None))
-DEPTH = 8  # of containers of numbers, which may hold themselves
-OTHERS = (set, frozenset, deque, np.ndarray)  # containers compared as a whole
-BY_NAME = {"getattr", "hasattr", "vars", "dir", "eval", "exec", "attrgetter", "__dict__", "asdict", "astuple"}
-BY_NAME |= {"globals", "__globals__", "locals", "setattr", "methodcaller"}
-IMPORTERS = {"import_module", "__import__", "modules"}
-ANY_GLOBAL = {"globals", "eval", "exec"}
+DEPTH = 8  # of containers of numbers, which may contain themselves
+COMPARED = (set, frozenset, deque, np.ndarray)  # containers whose contents are compared as a whole
+
+# Names in code, and what code with such a name may do
+ANY_GLOBAL = {"globals", "eval", "exec"}  # read any global
+BY_NAME = ANY_GLOBAL | {"getattr", "hasattr", "setattr", "vars", "dir", "locals", "__dict__", "__globals__"}
+BY_NAME |= {"attrgetter", "methodcaller", "asdict", "astuple"}  # read attributes whose names are text
+IMPORTERS = {"import_module", "__import__", "modules"}  # import modules whose names are text
+MAY_LACK = BY_NAME | {"AttributeError"}  # read an attribute that is not there
+READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}  # read all attributes
+
+# Instructions that read a global, and that format a value in an f-string
 LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
-MAY_LACK = BY_NAME | {"AttributeError"}  # code with these names may read an attribute that is not there
-READS_ALL = BY_NAME | {"parameters", "named_parameters", "modules", "state_dict", "zero_grad"}
-SPECIAL = {name for kind in (int, list, dict, types.FunctionType) for name in dir(kind) if name[:2] == "__"}
+FORMATS = {"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}
+
+# Special methods: those that a class could get, those that create an object, and those that code with a name calls
+SPECIAL = {name for cls in (int, list, dict, types.FunctionType) for name in dir(cls) if name[:2] == "__"}
 SPECIAL |= {"__getattr__", "__bool__", "__contains__", "__enter__", "__exit__", "__matmul__", "__missing__", "__next__"}
 MAKERS = {"__init__", "__new__"}
 NEVER_CALLED = MAKERS | {"__repr__"}  # by a function that only uses an object, and names none of these
 CALLS = {"type": MAKERS, "__class__": MAKERS, **{word: {"__repr__"} for word in ("repr", "str", "format")}}
 SLOT = types.MemberDescriptorType
 BUILT_IN = (SLOT, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType)
-Place = tuple[Any, ...]  # container, the expression for the place in it, what is there, and perhaps how it is checked
-# How a number, or a container of numbers, is checked at a place: as it is, by its class and lengths, by its class
+
+# How the code gets to a number, or to a container of numbers, which says what is checked of it.
+# NAMED: by a name in the code; the number itself, or which container it is, and the classes and lengths in it.
+# ITEM: by an index in a container; its class, and the classes and lengths in it.
+# UNNAMED: by a name that the code computes; its class.
 NAMED, ITEM, UNNAMED = range(3)
-INDEX = "[{!r}]"  # of a namespace, by name
+ATTRIBUTE, KEY = ".{}", "[{!r}]"  # how an expression reads a name of an object, and of a namespace
 
 
-def compile_guard(expression: str, names: dict[str, Any]) -> Callable[[], bool]:
+def compile_guard(expression: str, objects: dict[str, Any]) -> Callable[[], bool]:
     """The checks as a function."""
     source = f"def current():\n    try:\n        return {expression}\n"
     source += "    except (LookupError, AttributeError, ValueError):\n        return False\n"
-    exec(compile(source, "<micrograd.compile>", "exec"), names)
-    return names["current"]
+    exec(compile(source, "<micrograd.compile>", "exec"), objects)
+    return objects["current"]
 
 
 class Guards:
-    """What a function reads, by the paths from it and from the keyword arguments that it is `given`.
+    """A walk along all that a function reads, beginning at the function and at its `keywords` (keyword arguments).
 
-    `reached` are the objects on these paths that could be changed in place.
+    `reached` are the objects on the way that could be changed in place. Of the nodes on the way, only those in `used`
+    are checked.
     """
 
-    def __init__(self, function: Any, given: Any = ()):
+    def __init__(self, function: Any, keywords: Any = (), used: Iterable[Any] = ()):
         self.reached: list[Any] = []
-        self.held: dict[str, Any] = {
+        self._checks: list[str] = []
+        self._late_checks: list[tuple[Callable[[Guards, Any], str], Any]] = []  # they depend on all names that are read
+        self._objects: dict[str, Any] = {  # by their names in the checks
             "contents": _contents,
             "same": same_objects,
-            "kinds_in": kinds_in,
             "require": _all_require,
+            "classes_in": classes_in,
         }
-        self._names: set[str] = set()  # read by the code
-        self._read: set[str] = {"forward", "backward", "__getattr__", *_names_in(getattr(function, "__code__", None))}
-        self._everything = False  # is so much read that it is not known by which names?
-        self._asked: list[str] = []
-        self._letters: dict[int, str] = {}
-        self._seen: set[int] = set()
-        self._data: dict[int, tuple[Data | None, Any]] = {}
-        self._waiting: list[Any] = []
-        self._holders: list[Callable[[set[str] | None], list[Place]]] = []  # give the places of more names
-        self._lacks: list[Callable[[], str]] = []  # what is asked about the names that there are not
-        self._nodes: list[Any] = []
-        self._used: dict[int, Any] | None = None  # nodes, by their ids; not known yet
-        self._later: list[Callable[[], None]] = []  # what waits until it is
-        for root in (function, *leaves(given)):
-            self._meet(None, "", root)
+        self._object_names: dict[int, str] = {}
+        self._used: dict[int, Any] = {id(node): node for node in used}
+        self._missing: dict[int, Any] = {**self._used}  # used nodes that were not met yet
+
+        self._met: set[int] = set()
+        self._waiting: list[Any] = []  # met, and to be visited
+        self._read: set[str] = {"forward", "backward", "__getattr__"}  # names in the code that was visited
+        self._read |= _reads_of(getattr(function, "__code__", None)).names
+        self._names: set[str] = set()  # the names that were looked up in all namespaces
+        self._namespaces: list[tuple[Any, Mapping[str, Any], str, int]] = []  # the arguments of `_follow_names`
+        self._reads_all = False  # True if the code reads attributes by names that are not known
+
+        self._meet_each((function, *leaves(keywords)))
         self._follow()
 
     def checks(
-        self, used: Sequence[Any], trained: Sequence[Sequence[Any]] = (), answers: Sequence[tuple[Any, bool]] = ()
+        self, trained: Sequence[Sequence[Any]] = (), answers: Sequence[tuple[Any, bool]] = ()
     ) -> tuple[str, dict[str, Any]]:
         """The checks that the function would still find the nodes used and all else that its code names.
 
-        Also that what required no gradient still does not, that in each group of `trained` nodes at least one does, and
-        that nodes whose `requires_grad` was read still give these answers.
+        They include that a node without a gradient still requires none, that in each group of `trained` nodes at least
+        one requires a gradient, and that nodes whose `requires_grad` was read still give these answers.
 
         Returns:
             An expression, and the objects in it by name.
         """
-        self._used = {id(x): x for x in used}
-        self._missing = dict(self._used)
-        for meet in self._later:
-            meet()
-        self._follow()
-        if self._missing and not self._everything:
-            self._read_all()
+        if self._missing:
+            self._read.add("getattr")  # code that is not followed reads these nodes, by names that are not known
+            self._follow()
         for node in self._missing.values():
             raise frozen(UNWATCHED.format(f"{type(node).__name__} {node.label!r}" if node.label else f"{node!r:.60}"))
-        self._asked += [lack() for lack in self._lacks]
-        self._asked += self._labels()
-        self._asked += [f"not {self._name(x)}.requires_grad" for x in used if not x.requires_grad]
+        self._checks += [check(self, x) for check, x in self._late_checks]
+        self._checks += [f"not {self._name(x)}.requires_grad" for x in self._used.values() if not x.requires_grad]
         groups = (" or ".join(f"{self._name(x)}.requires_grad" for x in group) for group in trained if group)
-        self._asked += map("({})".format, groups)
-        if wanted := [x for x, answer in answers if answer]:
-            self._asked.append(f"require({self._name(wanted)})")
-        expression, held = " and ".join(filter(None, dict.fromkeys(self._asked))) or "True", self.held
-        vars(self).clear()  # what waits refers to this object, which need not wait for the collector
-        return expression, held
+        self._checks += map("({})".format, groups)
+        if required := [x for x, answer in answers if answer]:
+            self._checks.append(f"require({self._name(required)})")  # one call, since `parameters()` reads all of them
+        return " and ".join(filter(None, dict.fromkeys(self._checks))) or "True", self._objects
 
     # ---- the walk
 
     def _follow(self) -> None:
-        """Visit what was met, and meet what is held under the names that are new, until nothing is."""
-        while self._waiting or not (self._everything or self._read <= self._names):
+        """Visit what was met, and look up the names in the visited code, until nothing is new."""
+        while True:
             while self._waiting:
                 self._visit(self._waiting.pop())
-            fresh = self._read - self._names
-            if not self._everything:  # else only code that nothing named has them
-                self._names |= fresh
-                for places in [*self._holders]:
-                    self._meet_all(places(fresh))
-        if not (self._everything or self._names.isdisjoint(READS_ALL)):
-            self._read_all()
+            if self._reads_all:  # all attributes were met, and new names are only in code that no name leads to
+                return
+            if new := self._read - self._names:
+                self._names |= new
+                self._meet_names(new)
+            elif not self._names.isdisjoint(READS_ALL):
+                self._reads_all = True
+                self._meet_names(None)
+            else:
+                return
 
-    def _read_all(self) -> None:
-        """Visit what no name leads to as well."""
-        self._everything = True
-        for places in [*self._holders]:
-            self._meet_all(places(None))
-        self._follow()
+    def _follow_names(self, x: Any, contents: Mapping[str, Any], form: str, unnamed: int = UNNAMED) -> None:
+        """Meet the contents of x under the names that are read, now and whenever there are more names."""
+        self._namespaces.append(namespace := (x, contents, form, unnamed))
+        self._meet_places(*namespace, self._names)
+        if self._reads_all:
+            self._meet_places(*namespace, None)
 
-    def _hold(self, x: Any, held: Any, form: str = ".{}", unnamed: int = UNNAMED) -> None:
-        """Meet what x holds under the names that are read, now and whenever there are more of them."""
-        places = partial(self._places, x, held, form, unnamed)
-        self._holders.append(places)
-        self._meet_all(places(self._names))
-        if self._everything:
-            self._meet_all(places(None))
+    def _meet_names(self, names: set[str] | None) -> None:
+        for namespace in [*self._namespaces]:
+            self._meet_places(*namespace, names)
 
-    def _places(self, x: Any, held: Any, form: str, unnamed: int, names: set[str] | None) -> list[Place]:
-        """The places of these names; of None those of all others, which `parameters()` reads of objects alone."""
+    def _meet_places(
+        self, x: Any, contents: Mapping[str, Any], form: str, unnamed: int, names: AbstractSet[str] | None
+    ) -> None:
+        """Meet the contents of x under these names. None stands for all other names, which `parameters()` reads."""
+        access = NAMED
         if names is None:
-            of_objects = form != INDEX or self._used is not None or not self._names.isdisjoint(BY_NAME)
-            names = {name for name in held.keys() - self._names if of_objects and name[:2] != "__"}
-            return [(x, form.format(name), held[name], unnamed) for name in names]
-        return [(x, form.format(name), held[name]) for name in held.keys() & names]
+            if form == KEY and self._names.isdisjoint(BY_NAME):  # `parameters()` reads no namespaces
+                return
+            names, access = {name for name in contents.keys() - self._names if name[:2] != "__"}, unnamed
+        for name in contents.keys() & names:
+            self._meet(contents[name], f"{self._name(x)}{form.format(name)}", access)
 
-    def _meet_all(self, places: Iterable[Place]) -> None:
-        for place in places:
-            self._meet(*place)
+    def _meet_each(self, parts: Iterable[Any]) -> None:
+        """Follow objects that cannot be replaced at their places."""
+        for part in parts:
+            self._meet(part)
 
-    def _meet(self, container: Any, at: str, child: Any, how: int = NAMED) -> None:
-        """Check what is at a place, unless the expression for it is empty as it cannot be replaced, and follow it."""
-        there = f"{self._name(container)}{at}" if at else ""
-        if type(child) in TEXT:
+    def _meet(self, x: Any, path: str = "", access: int = NAMED) -> None:
+        """Follow x. If the path, the expression for its place, is not empty, check that x is still there."""
+        if type(x) in TEXT:
             pass
-        elif isinstance(child, NODES):
-            if id(child) not in self._seen:
-                self._seen.add(id(child))
-                self._of_node(child)
-            if self._used is None:
-                self._later.append(partial(self._meet, container, at, child, how))
+        elif isinstance(x, NODES):
+            if id(x) not in self._met:
+                self._met.add(id(x))
+                self._meet_node(x)
+            if id(x) not in self._used:
                 return
-            if id(child) not in self._used:
-                return
-            self._missing.pop(id(child), None)
-        elif (data := self._data_in(child)) and data.nodes and self._used is None:
-            self.reached += data.containers
-            self._later.append(partial(self._meet, container, at, child, how))
+            self._missing.pop(id(x), None)
+        elif (data := data_in(x)) and self._is_constant(x, data):
+            self._check_constant(path, x, data, access)
             return
-        elif data and (data.of_numbers or is_long(child)) and data.nodes.keys().isdisjoint(self._used or ()):
-            self._ask_constant(there, child, data, how)
-            return
-        elif id(child) not in self._seen:
-            self._seen.add(id(child))
-            if isinstance(child, type) and at != ".__class__" and is_users(child.__module__):
+        elif id(x) not in self._met:
+            self._met.add(id(x))
+            if isinstance(x, type) and not path.endswith(".__class__") and is_users_module(x.__module__):
                 self._read |= MAKERS  # it may create objects
-            self._waiting.append(child)
-        if there and isinstance(child, NUMBERS) and not isinstance(child, (bool, Enum)):
-            self._ask_same(there, child)
-        elif there:
-            same = "==" if isinstance(child, (str, bytes)) else "is"
-            self._asked.append(f"{there} {same} {self._name(child)}")
+            self._waiting.append(x)
+        if path:
+            self._check_same(path, x)
 
-    def _data_in(self, x: Any) -> Data | None:
-        """What is in x (`data.data_in`), found once."""
-        if id(x) not in self._data:
-            self._data[id(x)] = data_in(x), x  # which keeps its id
-        return self._data[id(x)][0]
+    def _is_constant(self, x: Any, data: Data) -> bool:
+        """True if x is followed no further: it consists of numbers or is long, and no node in it is used."""
+        return (data.of_numbers or is_long(x)) and data.nodes.keys().isdisjoint(self._used)
 
     def _visit(self, x: Any) -> None:
-        """Meet what x holds."""
+        """Meet the objects that x refers to."""
         self.reached.append(x)
         if isinstance(x, types.FunctionType):
-            self._of_function(x)
+            self._visit_function(x)
         elif isinstance(x, type):
-            self._of_type(x)
-        elif isinstance(x, types.ModuleType) and is_users(x.__name__):
-            self._of_namespace(vars(x))
-        elif isinstance(x, Transformable):  # another compiled function: follow the original, not its programs
-            self._meet(x, "", x.origin)  # type: ignore[attr-defined]
+            self._visit_class(x)
+        elif isinstance(x, types.ModuleType) and is_users_module(x.__name__):
+            self._visit_namespace(vars(x))
         elif isinstance(x, VIEWS):
-            self._meet_all((x, "", part) for part in _contents(x))
+            self._meet_each(_contents(x))
         elif isinstance(x, tuple(STEPS)):
-            names = next(names for kind, names in STEPS.items() if isinstance(x, kind))
-            self._meet_all((x, "", getattr(x, name)) for name in names)
+            names = next(names for cls, names in STEPS.items() if isinstance(x, cls))
+            self._meet_each(getattr(x, name) for name in names)
         elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
             self._read |= {*repr(x).replace("'", ".").split(".")}
         else:
-            self._of_container(x)
-            self._of_object(x)
+            self._visit_container(x)
+            self._visit_object(x)
             if isinstance(x, Module):
-                self._lacks.append(partial(self._mode_of, x))
+                self._late_checks.append((Guards._mode_of, x))
 
-    def _of_container(self, x: Any) -> None:
-        """Meet its items; of a long one only those that are more than data."""
-        if _is_of_values(x) and self._are_used(x):
-            self._asked.append(f"{self._name(x)} == {self._name([y[:] if y.__class__ is list else y for y in x])}")
-            self._meet_all((x, "", part) for part in leaves(x))
+    def _visit_container(self, x: Any) -> None:
+        if self._are_used(x):
+            copy = tree_map(lambda value: value, x)
+            self._checks.append(f"{self._name(x)} == {self._name(copy)}")
+            self._meet_each(leaves(x))
         elif isinstance(x, np.ndarray) and not x.dtype.hasobject:  # of a user's class
-            self._ask_kinds(self._name(x), x)
-        elif isinstance(x, OTHERS):
-            self._asked.append(f"same(contents({self._name(x)}), {self._name(_contents(x))})")
-            self._meet_all((x, "", part) for part in _contents(x))
+            self._check_classes(self._name(x), x)
+        elif isinstance(x, COMPARED):
+            self._checks.append(f"same(contents({self._name(x)}), {self._name(_contents(x))})")
+            self._meet_each(_contents(x))
         elif isinstance(x, (dict, list, tuple)):
-            self._of_items(x)
+            self._visit_items(x)
 
-    def _of_items(self, x: Any) -> None:
+    def _visit_items(self, x: Any) -> None:
         """Meet the items of a list, a tuple or a dict; of a long one only those that are more than data."""
-        of_dict, short = isinstance(x, dict), len(x) <= LONG
-        items: Any = [*x.items()] if of_dict else enumerate(x)
-        if of_dict and short:
-            self._asked.append(f"[*{self._name(x)}] == {self._name([*x])}")
-        elif not isinstance(x, tuple):
-            self._asked.append(f"len({self._name(x)}) == {len(x)}")
+        is_dict, is_tuple, is_short = isinstance(x, dict), isinstance(x, tuple), len(x) <= LONG
+        if is_dict and is_short:
+            self._checks.append(f"[*{self._name(x)}] == {self._name([*x])}")
+        elif not is_tuple:
+            self._checks.append(f"len({self._name(x)}) == {len(x)}")
         if isinstance(x, defaultdict):
-            self._meet(x, ".default_factory", x.default_factory)
-        for key, part in items:
-            data = None if short else self._data_in(part)
+            self._meet(x.default_factory, f"{self._name(x)}.default_factory")
+        items: Any = [*x.items()] if is_dict else enumerate(x)
+        for key, item in items:
+            data = None if is_short else data_in(item)
             if data is None or data.nodes:
-                at = f"[{self._name(key) if of_dict else key}]" * (not isinstance(x, tuple))
-                self._meet(x, at, part, ITEM)
-            if of_dict:
-                self._meet(x, "", key)
+                index = self._name(key) if is_dict else key
+                self._meet(item, "" if is_tuple else f"{self._name(x)}[{index}]", ITEM)
+            if is_dict:
+                self._meet(key)
 
-    def _of_function(self, x: types.FunctionType) -> None:
-        for name in filter(partial(getattr, x), ("__defaults__", "__kwdefaults__")):
-            given = getattr(x, name)
-            keys = given if isinstance(given, dict) else range(len(given))
-            self._meet_all([(x, f".{name}", given), *((x, f".{name}[{key!r}]", given[key]) for key in keys)])
-        for cell in x.__closure__ or ():
-            self._meet_all((cell, ".cell_contents", part) for part in _contents(cell))
-            self._asked += [f"not contents({self._name(cell)})"] * (not _contents(cell))
-        module = (x.__module__ or "").removeprefix("micrograd.")  # an example in a docstring of ours is a user's code
-        if x.__code__.co_filename.startswith(PACKAGE) or not is_users(module):
+    def _visit_function(self, function: types.FunctionType) -> None:
+        """Meet the defaults and the closure of a function and, if its code is a user's, the objects that it names."""
+        if function.__defaults__:
+            self._meet(function.__defaults__, f"{self._name(function)}.__defaults__")
+        if by_keyword := function.__kwdefaults__:
+            self._meet(by_keyword, f"{self._name(function)}.__kwdefaults__")
+            self._look_up(by_keyword, by_keyword.keys())
+        for cell in function.__closure__ or ():
+            if contents := _contents(cell):
+                self._meet(contents[0], f"{self._name(cell)}.cell_contents")
+            else:
+                self._checks.append(f"not contents({self._name(cell)})")
+
+        code, namespace = function.__code__, function.__globals__
+        # An example in a docstring of micrograd's is a user's code
+        module = (function.__module__ or "").removeprefix("micrograd.")
+        if code.co_filename.startswith(PACKAGE) or not is_users_module(module):
             return
-        self._meet(x, ".__code__", x.__code__)
-        self._read |= _names_in(x.__code__)
-        names = _globals_in(x.__code__)
-        self._of_names(x.__globals__, names)
-        self._of_names(x.__builtins__, names - x.__globals__.keys())
-        imported = _imports_in(x.__code__, x.__globals__.get("__package__"))
-        self._of_names(sys.modules, {name for name in imported if name not in sys.modules or is_users(name)})
-        if "__globals__" in x.__code__.co_names or not names.isdisjoint(ANY_GLOBAL):
-            self._of_namespace(x.__globals__)
-        self._of_object(x)
+        self._meet(code, f"{self._name(function)}.__code__")
+        reads = _reads_of(code)
+        self._read |= reads.names
+        self._look_up(namespace, reads.globals)
+        self._look_up(function.__builtins__, reads.globals - namespace.keys())
+        modules = (resolve_name(name, namespace.get("__package__")) for name in reads.modules)
+        imported = {parent for name in modules for parent in accumulate(name.split("."), "{}.{}".format)}
+        self._look_up(sys.modules, {name for name in imported if name not in sys.modules or is_users_module(name)})
+        if "__globals__" in reads.names or not reads.globals.isdisjoint(ANY_GLOBAL):
+            self._visit_namespace(namespace)
+        self._visit_object(function)
 
-    def _of_names(self, held: dict[str, Any], names: AbstractSet[str]) -> None:
-        """What a namespace holds under these names. It may not get one of the others."""
-        if absent := names - held.keys():
-            self._asked.append(f"{self._name(held)}.keys().isdisjoint({self._name(absent)})")
-        self._meet_all(self._places(held, held, INDEX, NAMED, {*names}))
+    def _look_up(self, namespace: Mapping[str, Any], names: AbstractSet[str]) -> None:
+        """Meet the objects in a namespace under these names, and check that it gets none of those that it lacks."""
+        if names - namespace.keys():
+            self._checks.append(self._still_lacks(self._name(namespace), namespace, names))
+        self._meet_places(namespace, namespace, KEY, NAMED, names)
 
-    def _of_namespace(self, held: dict[str, Any]) -> None:
-        """What it holds under the names that are read, and under any if code reads what it does not name."""
-        self._hold(held, held, INDEX)
-        self._lacks.append(lambda: f"{self._name(held)}.keys().isdisjoint({self._name(self._names - held.keys())})")
+    def _visit_namespace(self, namespace: dict[str, Any]) -> None:
+        """Meet the objects in a namespace under the names that are read, or all if names are looked up as text."""
+        self._follow_names(namespace, namespace, KEY)
+        self._late_checks.append((Guards._lacks_names, namespace))
 
-    def _of_type(self, x: type) -> None:
-        """What a class and those above it hold."""
-        for kind in x.__mro__:
-            if is_users(kind.__module__) and (kind is x or id(kind) not in self._seen):
-                self._seen.add(id(kind))
-                self._asked.append(f"{self._name(kind)}.__mro__ is {self._name(kind.__mro__)}")
-                self._meet_all(_implicit(kind))
-                self._hold(vars(kind), vars(kind), INDEX)
-                self._lacks.append(partial(self._hides_nothing, kind))
-        if is_users(type(x).__module__):
-            self._meet(x, ".__class__", type(x))
+    def _visit_class(self, cls: type) -> None:
+        """Meet the attributes of a class and its bases."""
+        for base in cls.__mro__:
+            if is_users_module(base.__module__) and (base is cls or id(base) not in self._met):
+                self._met.add(id(base))
+                self._checks.append(f"{self._name(base)}.__mro__ is {self._name(base.__mro__)}")
+                namespace = vars(base)
+                self._look_up(namespace, _called_by_python(base))
+                self._follow_names(namespace, namespace, KEY)
+                self._late_checks.append((Guards._hides_nothing, base))
+        self._meet_class_of(cls)
 
-    def _hides_nothing(self, kind: type) -> str:
-        """Check that a class does not get what would hide an attribute of one above it."""
-        absent = self._name({*dir(kind), *self._names, *SPECIAL} - vars(kind).keys())
-        return f"{self._name(kind)}.__dict__.keys().isdisjoint({absent})"
+    def _meet_class_of(self, x: Any) -> None:
+        if is_users_module(type(x).__module__):
+            self._meet(type(x), f"{self._name(x)}.__class__")
 
-    def _of_object(self, x: Any) -> None:
-        """Its attributes, in `__dict__` and slots, and its class."""
-        kind = type(x)
-        if kind.__module__.startswith("micrograd."):
-            self._of_ours(x)
-        elif is_users(kind.__module__) or kind in (*LIKE_USERS, types.FunctionType):
-            self._hold(x, getattr(x, "__dict__", {}))
-            self._hold(x, {slot: getattr(x, slot) for slot in _slots(kind) if hasattr(x, slot)}, unnamed=NAMED)
-            self._lacks.append(partial(self._gets_no_other, x))
-            if kind is not types.FunctionType:
-                self._meet(x, ".__class__", kind)
+    def _visit_object(self, x: Any) -> None:
+        """Meet the attributes of an object, in `__dict__` and slots, and its class."""
+        cls, attributes = type(x), getattr(x, "__dict__", {})
+        if cls.__module__.startswith("micrograd."):
+            self._visit_ours(x, attributes)
+        elif is_users_module(cls.__module__) or cls in (*LIKE_USERS, types.FunctionType):
+            slots = {slot: getattr(x, slot) for slot in _slots(cls) if hasattr(x, slot)}
+            self._follow_names(x, attributes, ATTRIBUTE)
+            self._follow_names(x, slots, ATTRIBUTE, NAMED)
+            self._late_checks.append((Guards._lacks_attributes, x))
+            self._meet_class_of(x)
         elif not hasattr(x, "cache_clear"):  # what is cached is constant
-            held = [*getattr(x, "__dict__", {}).values()]
-            self._meet_all((x, "", part) for part in held if isinstance(part, types.FunctionType))
+            self._meet_each(y for y in [*attributes.values()] if isinstance(y, types.FunctionType))
 
-    def _gets_no_other(self, x: Any) -> str:
+    def _visit_ours(self, x: Any, attributes: dict[str, Any]) -> None:
+        """Meet the attributes of an object of micrograd's. Those of a neuron are compared as a whole."""
+        rest = [y for y in attributes.values() if not isinstance(y, (str, bool))]
+        if rest and all(self._are_used(y if isinstance(y, list) else [y]) for y in rest):
+            copy = {name: y[:] if isinstance(y, list) else y for name, y in attributes.items()}
+            self._checks.append(f"{self._name(x)}.__dict__ == {self._name(copy)}")
+            self._meet_each(leaves(rest))
+        elif attributes:
+            self._checks.append(f"len({self._name(x)}.__dict__) == {len(attributes)}")
+            self._follow_names(x, attributes, ATTRIBUTE)
+            self._meet_places(x, attributes, ATTRIBUTE, NAMED if isinstance(x, Module) else UNNAMED, None)
+
+    def _meet_node(self, node: Any) -> None:
+        """Meet the class and the attributes of a node. Its numbers are live."""
+        self._late_checks.append((Guards._label_of, node))
+        self._meet_class_of(node)
+        if attributes := {name: x for name, x in vars(node).items() if name[0] != "_"}:
+            self._follow_names(node, attributes, ATTRIBUTE)
+
+    def _are_used(self, x: Any) -> bool:
+        """True for a list of Values that are all used, and for a matrix of Values of which any is."""
+        if x.__class__ is not list or not x:
+            return False
+        is_matrix = {*map(type, x)} == {list}
+        values = leaves(x) if is_matrix else x
+        used = [id(value) in self._used for value in values]
+        return VALUES.issuperset(map(type, values)) and (any(used) if is_matrix else all(used))
+
+    # ---- late checks
+
+    def _still_lacks(self, place: str, namespace: Mapping[str, Any], names: AbstractSet[str]) -> str:
+        """Check that the dict at a place gets none of these names that it lacks now."""
+        return f"{place}.keys().isdisjoint({self._name(names - namespace.keys())})"
+
+    def _lacks_names(self, namespace: dict[str, Any]) -> str:
+        return self._still_lacks(self._name(namespace), namespace, self._names)
+
+    def _hides_nothing(self, cls: type) -> str:
+        """Check that a class gets no attribute that would hide an attribute of its bases."""
+        return self._still_lacks(f"{self._name(cls)}.__dict__", vars(cls), {*dir(cls), *self._names, *SPECIAL})
+
+    def _lacks_attributes(self, x: Any) -> str:
         """Check that an object gets no other attribute that the code reads."""
-        whole = self._everything and not isinstance(x, types.FunctionType)
-        asked = [f"not hasattr({self._name(x)}, {slot!r})" for slot in _slots(type(x)) if not hasattr(x, slot)]
-        if (held := getattr(x, "__dict__", None)) is not None:
-            there = f"{self._name(x)}.__dict__"
-            others = f"{self._name(self._names - held.keys())}.isdisjoint({there})"
-            asked.append(f"len({there}) == {len(held)}" if whole else others if held else f"(not {there} or {others})")
-        return " and ".join(asked)
+        checks = [f"not hasattr({self._name(x)}, {slot!r})" for slot in _slots(type(x)) if not hasattr(x, slot)]
+        if (attributes := getattr(x, "__dict__", None)) is not None:
+            place = f"{self._name(x)}.__dict__"
+            if self._reads_all and not isinstance(x, types.FunctionType):
+                checks.append(f"len({place}) == {len(attributes)}")
+            else:
+                checks.append(self._still_lacks(place, attributes, self._names))
+        return " and ".join(checks)
 
-    def _of_ours(self, x: Any) -> None:
-        """What one of our objects holds. That of a neuron is compared as a whole."""
-        held = getattr(x, "__dict__", {})
-        rest = [y for y in held.values() if not isinstance(y, (str, bool))]
-        of_values = bool(rest) and all(_is_of_values(y) or _is_of_values([y]) for y in rest)
-        if of_values and self._used is None:
-            self.reached += (y for y in rest if isinstance(y, list))
-            self._later.append(partial(self._of_ours, x))
-        elif of_values and all(self._are_used(y if isinstance(y, list) else [y]) for y in rest):
-            copy = {name: y[:] if isinstance(y, list) else y for name, y in held.items()}
-            self._asked.append(f"{self._name(x)}.__dict__ == {self._name(copy)}")
-            self._meet_all((x, "", part) for part in leaves(rest))
-        else:
-            self._asked.append(f"len({self._name(x)}.__dict__) == {len(held)}" if held else "")
-            self._hold(x, held)
-            self._meet_all(self._places(x, held, ".{}", NAMED if isinstance(x, Module) else UNNAMED, None))
+    def _mode_of(self, module: Module) -> str:
+        """Check the mode of a module whose code reads it."""
+        reads = not self._names.isdisjoint({"training", *BY_NAME}) or _reads_training(type(module))
+        return f"{self._name(module)}.training is {bool(module.training)}" if reads else ""
 
-    def _mode_of(self, x: Module) -> str:
-        """Check the mode of a module that reads it."""
-        reads = not self._names.isdisjoint({"training", *BY_NAME}) or _reads_training(type(x))
-        return f"{self._name(x)}.training is {bool(x.training)}" if reads else ""
+    def _label_of(self, node: Any) -> str:
+        """Check the label of a node, and that the node gets no other attribute, if the code might read them."""
+        checks = [f"{self._name(node)}.label == {node.label!r}"] if "label" in self._names else []
+        if is_users_module(type(node).__module__) or not self._names.isdisjoint(MAY_LACK):
+            checks.append(self._still_lacks(f"{self._name(node)}.__dict__", vars(node), self._names))
+        return " and ".join(checks)
 
-    def _of_node(self, node: Any) -> None:
-        """What the code may read of a node besides its numbers: what the node holds, or might hold later."""
-        self._nodes.append(node)
-        if is_users(type(node).__module__):
-            self._meet(node, ".__class__", type(node))
-        if held := {name: x for name, x in vars(node).items() if name[0] != "_"}:
-            self._hold(node, held)
-
-    def _labels(self) -> Iterator[str]:
-        """Check the labels of nodes, and that they get no other attribute, if the code might read it."""
-        for node in self._nodes:
-            if "label" in self._names:
-                yield f"{self._name(node)}.label == {node.label!r}"
-            if is_users(type(node).__module__) or not self._names.isdisjoint(MAY_LACK):
-                yield f"{self._name(self._names - vars(node).keys())}.isdisjoint({self._name(node)}.__dict__)"
-
-    def _are_used(self, values: list[Any]) -> bool:
-        """True if all of these Values are used, or one of a matrix of them."""
-        used = [id(x) in (self._used or ()) for x in leaves(values)]
-        return any(used) if isinstance(values[0], list) else all(used)
-
-    # ---- the checks
+    # ---- checks
 
     def _name(self, x: Any) -> str:
         """The name of an object in the expression."""
-        if id(x) not in self._letters:
-            self.held[name := f"g{len(self.held)}"] = x
-            self._letters[id(x)] = name
-        return self._letters[id(x)]
+        if id(x) not in self._object_names:
+            name = self._object_names[id(x)] = f"g{len(self._objects)}"
+            self._objects[name] = x
+        return self._object_names[id(x)]
 
-    def _ask_constant(self, there: str, x: Any, data: Data, how: int) -> None:
-        """Check what is watched of a number, or of a container that is followed no further."""
-        self.reached += data.containers[: 1 if is_long(x) else None]
-        if there and how == NAMED:
-            self._ask_same(there, x)
-        elif there:
-            self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
-        if how != UNNAMED:
-            self._ask_kinds(there if there and how == ITEM else self._name(x), x)
-        kinds = [kind for kind in data.kinds if is_users(kind.__module__) and id(kind) not in self._seen]
-        self._seen |= set(map(id, kinds))
-        self._waiting += kinds
+    def _check_constant(self, path: str, x: Any, data: Data, access: int) -> None:
+        """Check the watched properties of a number, or of a container that is followed no further."""
+        self.reached += data.containers[: 1 if is_long(x) and not data.nodes else None]
+        if path and access == NAMED:
+            self._check_same(path, x)
+        elif path:
+            self._checks.append(f"{path}.__class__ is {self._name(type(x))}")
+        if access != UNNAMED:
+            self._check_classes(path if path and access == ITEM else self._name(x), x)
+        classes = [cls for cls in data.classes if is_users_module(cls.__module__) and id(cls) not in self._met]
+        self._met |= set(map(id, classes))
+        self._waiting += classes
 
-    def _ask_same(self, there: str, x: Any) -> None:
-        """Check that a name is bound to x, or to an equal number; zeros and nan are compared by their text."""
-        if not isinstance(x, NUMBERS) or isinstance(x, Enum):
-            self._asked.append(f"{there} is {self._name(x)}")
-            return
-        self._asked.append(f"{there}.__class__ is {self._name(type(x))}")
-        self._asked.append(f"{there} == {self._name(x)}" if x == x != 0 else f"repr({there}) == {repr(x)!r}")
+    def _check_same(self, path: str, x: Any) -> None:
+        """Check that x is there, or an equal number or text; zeros and nan are compared by their text."""
+        if isinstance(x, (str, bytes)):
+            self._checks.append(f"{path} == {self._name(x)}")
+        elif isinstance(x, NUMBERS) and not isinstance(x, (bool, Enum)):
+            self._checks.append(f"{path}.__class__ is {self._name(type(x))}")
+            self._checks.append(f"{path} == {self._name(x)}" if x == x != 0 else f"repr({path}) == {repr(x)!r}")
+        else:
+            self._checks.append(f"{path} is {self._name(x)}")
 
-    def _ask_kinds(self, there: str, x: Any, depth: int = 0) -> None:
+    def _check_classes(self, path: str, x: Any, depth: int = 0) -> None:
         """Check the length of a container; of a short one also its keys and the classes of its items, at all levels."""
         if isinstance(x, np.ndarray):
-            self._asked.append(f"({there}.shape, {there}.dtype) == {self._name((x.shape, x.dtype))}")
+            self._checks.append(f"({path}.shape, {path}.dtype) == {self._name((x.shape, x.dtype))}")
         elif is_long(x) or isinstance(x, BUFFERS):
-            self._asked.append(f"len({there}) == {len(x)}")
+            self._checks.append(f"len({path}) == {len(x)}")
         elif isinstance(x, CONTAINERS) and depth < DEPTH:
-            of_dict = isinstance(x, dict)
-            self._asked += [f"[*{there}] == {self._name([*x])}"] * of_dict
-            parts = [*x.values()] if of_dict else [*x]
-            items = f"{there}{'.values()' * of_dict}"
-            kinds = f"[*map(type, {items})]" if VALUES.isdisjoint(map(type, parts)) else f"kinds_in({items})"
-            self._asked.append(f"{kinds} == {self._name(kinds_in(parts))}")
-            for key, part in zip(x if of_dict else range(len(x)), parts, strict=True):
-                if isinstance(part, (*CONTAINERS, *BUFFERS, np.ndarray)) and not isinstance(x, (set, frozenset)):
-                    self._ask_kinds(f"{there}[{self._name(key)}]", part, depth + 1)
-
-
-@lru_cache(maxsize=4096)
-def _slots(kind: type) -> set[str]:
-    """The names of an object's slots, or of what a function holds beside its `__dict__`."""
-    if kind is types.FunctionType:
-        return {"__name__", "__qualname__", "__doc__"}
-    above = map(vars, kind.__mro__)
-    return {name for held in above for name in held if isinstance(held[name], SLOT)} - {"__dict__"}
-
-
-def _implicit(kind: type) -> Iterator[Place]:
-    """The special methods of a class, which Python calls: functions, or other things that can be called or bound."""
-    for name, part in list(vars(kind).items()):
-        bound = callable(part) or hasattr(part, "__get__")
-        if name[:2] == "__" and name not in NEVER_CALLED and bound and not isinstance(part, BUILT_IN):
-            yield vars(kind), INDEX.format(name), part
-
-
-def _contents(x: Any) -> list[Any]:
-    """What is in a container of any kind."""
-    if isinstance(x, np.ndarray):
-        return x.ravel().tolist()
-    return [*deque.__iter__(x)] if isinstance(x, deque) else gc.get_referents(x)  # a deque may refer to its class, too
-
-
-def _is_of_values(x: Any) -> bool:
-    """True for a list of Values, and for a matrix: equal ones have the same Values."""
-    if x.__class__ is not list or not x:
-        return False
-    parts = chain.from_iterable(x) if {*map(type, x)} == {list} else x
-    return {*map(type, parts)} <= VALUES
+            keys: Any = range(len(x))
+            items, values = path, [*x]
+            if isinstance(x, dict):
+                keys, items, values = [*x], f"{path}.values()", [*x.values()]
+                self._checks.append(f"[*{path}] == {self._name(keys)}")
+            classes = f"[*map(type, {items})]" if VALUES.isdisjoint(map(type, values)) else f"classes_in({items})"
+            self._checks.append(f"{classes} == {self._name(classes_in(values))}")
+            if isinstance(x, (set, frozenset)):
+                return
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(value, (*CONTAINERS, *BUFFERS, np.ndarray)):
+                    self._check_classes(f"{path}[{self._name(key)}]", value, depth + 1)
 
 
 def _all_require(nodes: list[Any]) -> bool:
@@ -501,55 +484,80 @@ def _all_require(nodes: list[Any]) -> bool:
     return None not in [x._row if isinstance(x, Value) else x._node._row for x in nodes]
 
 
-@lru_cache
-def _reads_training(kind: type[Module]) -> bool:
-    """True if the code of a layer of ours reads its mode; what code of the user's reads is among the names."""
-    methods = [method for above in kind.__mro__ if above is not Module for method in vars(above).values()]
-    return any("training" in _names_in(getattr(method, "__code__", None)) for method in methods)
+@lru_cache(maxsize=4096)
+def _slots(cls: type) -> set[str]:
+    """The names of an object's slots, or of what a function has beside its `__dict__`."""
+    if cls is types.FunctionType:
+        return {"__name__", "__qualname__", "__doc__"}
+    namespaces = map(vars, cls.__mro__)
+    return {name for names in namespaces for name, x in names.items() if isinstance(x, SLOT)} - {"__dict__"}
 
 
-def same_objects(found: list[Any], wanted: list[Any]) -> bool:
+def _called_by_python(cls: type) -> set[str]:
+    """The special methods of a class that Python calls: functions, or other things that can be called or bound."""
+    methods = {name: x for name, x in [*vars(cls).items()] if callable(x) or hasattr(x, "__get__")}
+    special = {name for name, x in methods.items() if name[:2] == "__" and not isinstance(x, BUILT_IN)}
+    return special - NEVER_CALLED
+
+
+def _contents(x: Any) -> list[Any]:
+    """What is in a container of any class."""
+    if isinstance(x, np.ndarray):
+        return x.ravel().tolist()
+    return [*deque.__iter__(x)] if isinstance(x, deque) else gc.get_referents(x)  # a deque may refer to its class, too
+
+
+def _reads_training(cls: type[Module]) -> bool:
+    """True if the code of a layer of micrograd's reads its mode. (Names in a user's code are known from the walk.)"""
+    methods = [method for base in cls.__mro__ if base is not Module for method in vars(base).values()]
+    return any("training" in _reads_of(getattr(method, "__code__", None)).names for method in methods)
+
+
+def same_objects(a: list[Any], b: list[Any]) -> bool:
     """True if the lists hold the same objects."""
-    return len(found) == len(wanted) and all(map(is_, found, wanted))
+    return len(a) == len(b) and all(map(is_, a, b))
+
+
+class Reads(NamedTuple):
+    """The names that a function's code, and that of the functions inside it, looks up."""
+
+    names: frozenset[str]  # of globals and attributes
+    globals: frozenset[str]  # and of builtins
+    modules: frozenset[str]  # which it imports; with leading dots, they are relative
 
 
 @lru_cache(maxsize=4096)
-def _names_in(code: Any) -> frozenset[str]:
-    """The names that a function's code, and that of the functions inside it, has for globals and attributes.
+def _reads_of(code: Any) -> Reads:
+    """The names that code looks up. If it looks names up as text, each text in it that could be a name is included."""
+    codes = [*_codes_in(code)]
+    steps = [step for part in codes for step in get_instructions(part) if step.opname != "EXTENDED_ARG"]
+    opnames = {step.opname for step in steps}
+    names = {name for part in codes for name in part.co_names}
+    texts = {constant for part in codes for constant in part.co_consts if isinstance(constant, str)}
+    identifiers = {text for text in texts if text.isidentifier()}
 
-    If it looks names up in strings, these are among them.
-    """
-    if not isinstance(code, types.CodeType):
-        return frozenset()
-    names = set(code.co_names).union(*map(_names_in, code.co_consts))
-    steps = {step.opname for step in get_instructions(code)}
-    if "MATCH_CLASS" in steps:  # `case Point(x=0)` names no attribute
+    global_names = {step.argval for step in steps if step.opname in LOADS}
+    if "globals" in names:
+        global_names |= identifiers
+
+    # IMPORT_NAME comes two steps after the number of dots
+    modules = {"." * steps[i - 2].argval + step.argval for i, step in enumerate(steps) if step.opname == "IMPORT_NAME"}
+    if not IMPORTERS.isdisjoint(names):
+        modules |= {text for text in texts if text[:1] != "."}
+
+    if "MATCH_CLASS" in opnames:  # `case Point(x=0)` names no attribute
         names.add("getattr")
     if not names.isdisjoint(BY_NAME):
-        names.update(x for x in code.co_consts if isinstance(x, str) and x.isidentifier())
-    if not steps.isdisjoint({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"}):
+        names |= identifiers
+    if not opnames.isdisjoint(FORMATS):
         names.add("format")
-    return frozenset(names.union(*(CALLS.get(name, ()) for name in names)))
+    names = names.union(*(CALLS.get(name, ()) for name in names))
+    return Reads(frozenset(names), frozenset(global_names), frozenset(modules))
 
 
-@lru_cache(maxsize=4096)
-def _globals_in(code: types.CodeType) -> frozenset[str]:
-    """The names that it looks up among globals and builtins, and those in strings."""
-    names = {step.argval for step in get_instructions(code) if step.opname in LOADS}
-    inner = (_globals_in(x) for x in code.co_consts if isinstance(x, types.CodeType))
-    return frozenset(names.union(*inner, _names_in(code) - {*code.co_names} if "globals" in code.co_names else ()))
-
-
-@lru_cache(maxsize=4096)
-def _imports_in(code: types.CodeType, package: str | None) -> frozenset[str]:
-    """The modules that it imports, and those above them."""
-    found: set[str] = set()
-    steps = [step for step in get_instructions(code) if step.opname != "EXTENDED_ARG"]
-    for i, step in enumerate(steps):
-        if step.opname == "IMPORT_NAME":
-            level = steps[i - 2].argval
-            found.add(importlib.util.resolve_name("." * level + step.argval, package) if level else step.argval)
-    if not IMPORTERS.isdisjoint(code.co_names):
-        found |= {x for x in code.co_consts if isinstance(x, str)}
-    found |= {name[:i] for name in found for i, letter in enumerate(name) if letter == "."}
-    return frozenset(found.union(*(_imports_in(x, package) for x in code.co_consts if isinstance(x, types.CodeType))))
+def _codes_in(code: Any) -> Iterator[types.CodeType]:
+    """The code, and that of the functions inside it; nothing for a function that is not written in Python."""
+    if isinstance(code, types.CodeType):
+        yield code
+        for constant in code.co_consts:
+            yield from _codes_in(constant)

@@ -1,8 +1,8 @@
 """Symbols: placeholders for numbers and arrays while a program is traced.
 
 The rows of the derivative table run on numbers, arrays and nodes. They also run on Symbols: a Symbol has the operators,
-methods and protocols of an array (`np.exp(symbol)` calls it), and each returns another Symbol that describes the
-result. So neither forward functions nor derivatives are rewritten for the compiler.
+methods and protocols of an array (`np.exp(symbol)` calls one of them), and each returns another Symbol that describes
+the result. So neither forward functions nor derivatives are rewritten for the compiler.
 
 >>> from .graph import Graph
 >>> x = Graph().input("x", (2, 3), np.dtype(float))
@@ -11,7 +11,7 @@ result. So neither forward functions nor derivatives are rewritten for the compi
 (.sum(exp(multiply(x, 2.0))), (3,))
 
 Plain numbers and arrays among the operands are constants. An operation on constants alone never reaches this module, so
-constant folding comes for free.
+constants are folded at no cost.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class _Library:
 
     def __getattr__(self, name: str) -> Any:
         def function(*args: Any, **named: Any) -> Any:
-            found = symbols_in(args)
-            return found[0].graph.make(name, args, (*named.items(),)) if found else getattr(np, name)(*args, **named)
+            if symbols := symbols_in(args):
+                return symbols[0].graph.make(name, args, (*named.items(),))
+            return getattr(np, name)(*args, **named)
 
         return function
 
@@ -46,7 +47,7 @@ class _Library:
         return a.sum(axis=0)
 
     def rint(self, a: Any) -> Any:
-        """The nearest integers, which integers are themselves."""
+        """The nearest integers. Integers stay as they are."""
         return a if getattr(a.dtype, "kind", "f") in "iu" else a.graph.make("rint", (a,))
 
     def full(self, shape: Any, a: Any, dtype: Any = None) -> Any:
@@ -57,8 +58,8 @@ class _Library:
 class Symbol:
     """The result of `op` on `args`; `shape` is None for a Python number.
 
-    `op` is "input", one of `primitives` or, of numbers in a trace, a row; `args` are its operands and settings, `named`
-    more settings.
+    `op` is "input", an operation of `primitives` or, for numbers in a trace, a row. `args` are its operands and
+    settings, and `named` are more settings.
     """
 
     __slots__ = ("args", "dtype", "graph", "named", "number", "op", "shape")
@@ -108,7 +109,7 @@ class Symbol:
         return self.graph.forward(row, tuple(operands))
 
     def copy(self) -> Symbol:
-        """Itself, since Symbols are immutable."""
+        """The Symbol itself, since Symbols are immutable."""
         return self
 
     def swapaxes(self, i: int, j: int) -> Any:
@@ -126,15 +127,17 @@ class Symbol:
 
 def _text(x: Any, depth: int) -> str:
     """An operation with its operands, nested to a given depth."""
-    if x.__class__ is not Symbol or x.op == "input":
-        return str(x.args[0]) if x.__class__ is Symbol else str(x)
-    return f"{getattr(x.op, 'word', x.op)}({', '.join(_text(part, depth - 1) for part in x.args) if depth else '...'})"
+    if x.__class__ is not Symbol:
+        return str(x)
+    if x.op == "input":
+        return x.args[0]
+    operands = ", ".join(_text(part, depth - 1) for part in x.args) if depth else "..."
+    return f"{getattr(x.op, 'word', x.op)}({operands})"
 
 
 for _name in ("bool", "float", "int", "index", "array", "round", "setitem"):
     setattr(Symbol, f"__{_name}__", refusing(READ.format("a number")))
-for _name in ("item", "tolist"):
-    setattr(Symbol, _name, refusing(READ.format("a number")))
+Symbol.item = Symbol.tolist = refusing(READ.format("a number"))  # type: ignore[attr-defined]
 
 LIBRARY = _Library()
 
@@ -151,9 +154,20 @@ def _infix(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return method, reflected
 
 
-def _method(name: str) -> Callable:
+def _method(op: str) -> Callable:
     def method(self: Symbol, *args: Any, **named: Any) -> Any:
-        return self.graph.make("." + name, (self, *args), tuple(named.items()))
+        return self.graph.make(op, (self, *args), tuple(named.items()))
+
+    return method
+
+
+def _shaping(op: str) -> Callable:
+    """A method that takes a tuple of integers, or the integers themselves; the operation takes a tuple."""
+
+    def method(self: Symbol, *numbers: Any) -> Any:
+        if len(numbers) == 1 and not isinstance(numbers[0], int):
+            (numbers,) = numbers
+        return self.graph.make(op, (self, tuple(numbers)))
 
     return method
 
@@ -168,17 +182,19 @@ def _reduction(op: str) -> Callable:
     return method
 
 
-# The operations of Python's operators
+# Python's operators, and the operations that they stand for
 BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "matmul": "matmul"}
-COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal"}
-COMPARISONS["ne"] = "not_equal"
+COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+COMPARISONS |= {"eq": "equal", "ne": "not_equal"}
 for _name, _op in (BINARY | COMPARISONS).items():
     _method_of, _reflected = _infix(_op)
     setattr(Symbol, f"__{_name}__", _method_of)
     if _name in BINARY:
         setattr(Symbol, f"__r{_name}__", _reflected)
-for _name in ("reshape", "transpose", "astype", "cumsum"):
-    setattr(Symbol, _name, _method(_name))
+for _name in ("reshape", "transpose"):
+    setattr(Symbol, _name, _shaping("." + _name))
+for _name in ("astype", "cumsum"):
+    setattr(Symbol, _name, _method("." + _name))
 for _name in ("sum", "mean", "max", "min"):
     setattr(Symbol, _name, _reduction("." + _name))
 Symbol.__neg__ = lambda self: self.graph.make("negative", (self,))  # type: ignore[attr-defined]
@@ -188,28 +204,28 @@ Symbol.__abs__ = lambda self: self.graph.make("absolute", (self,))  # type: igno
 
 def needed(outputs: Any) -> list[Symbol]:
     """The Symbols that the outputs depend on, operands first."""
-    found: set[Symbol] = set()
+    seen: set[Symbol] = set()
     waiting = symbols_in(outputs)
     while waiting:
         symbol = waiting.pop()
-        if symbol not in found:
-            found.add(symbol)
+        if symbol not in seen:
+            seen.add(symbol)
             waiting += symbols_in(symbol.args)
-    return sorted(found, key=lambda symbol: symbol.number)
+    return sorted(seen, key=lambda symbol: symbol.number)
 
 
 def symbols_in(x: Any) -> list[Symbol]:
     """The Symbols among the arguments, in lists and tuples too."""
     if x.__class__ is Symbol:
         return [x]
-    found = []
+    symbols = []
     if x.__class__ in (tuple, list):
         for part in x:
             if part.__class__ is Symbol:
-                found.append(part)
+                symbols.append(part)
             else:
-                found += symbols_in(part)
-    return found
+                symbols += symbols_in(part)
+    return symbols
 
 
 def is_uniform(x: np.ndarray) -> bool:
@@ -219,9 +235,14 @@ def is_uniform(x: np.ndarray) -> bool:
 
 
 def stand_in(x: Any) -> Any:
-    """Zeros with the shape and dtype of a Symbol, sharing one element in memory; for a number, a zero."""
-    if x.__class__ is Symbol and x.shape is None:
+    """Zeros with the shape and dtype of a Symbol, sharing one element in memory; for a number, a zero.
+
+    In a tuple or a list, each Symbol is replaced. Anything else is returned unchanged.
+    """
+    if x.__class__ in (tuple, list):
+        return type(x)(map(stand_in, x))
+    if x.__class__ is not Symbol:
+        return x
+    if x.shape is None:
         return 0.0 if x.dtype is None else False
-    if x.__class__ is Symbol:
-        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
-    return type(x)(map(stand_in, x)) if x.__class__ in (tuple, list) else x
+    return np.broadcast_to(np.zeros((), x.dtype), x.shape)

@@ -1,10 +1,12 @@
 """Trace-time restrictions: what a traced function must not do.
 
-Reading a number (an `if`, `float`, `.data`) would freeze it into the program; writing one would happen only once. Each
-raises an error with the user's line. Draws are detected by comparing the states of generators before and after the
-trace. If one has changed, this thread or another drew: the function is run again, line by line, to find out which and
-where. NumPy's generators have locks, with which other threads wait for so long, and `random` calls functions in C,
-of which a profiler is told in its own thread only.
+Reading a number (an `if`, `float`, `.data`) would freeze it into the program, and writing a number would happen only
+once. Both raise an error with the user's line.
+
+Draws are detected by comparing the states of generators before and after the trace. If a state has changed, this thread
+or another thread drew. The function is then run again, line by line, to find out which thread it was, and where. For
+that time, the locks of NumPy's generators make other threads wait. The functions of `random` are in C, where a profiler
+sees the calls of one thread.
 
     f = compile(lambda x: x if x > 0 else -x)
     f(1.0)      Frozen: ... Write where(condition, a, b) for an if ...; at demo.py:1: f = compile(...)
@@ -33,7 +35,7 @@ from ..tensor.randomness import generator
 
 READ = (
     "a compiled function cannot look at {}: its value would be frozen into the program. Write where(condition, a, b) "
-    "for an if, pass what it may look at by keyword, and compute on nodes instead of their data"
+    "for an if, pass settings by keyword, and compute on nodes instead of their data"
 )
 OUTSIDE = (
     "a compiled function cannot look at or change the numbers in a node: its program could not. Compute on the node "
@@ -49,7 +51,7 @@ CHANGED = (
 )
 BACKWARD = (
     "a compiled function cannot call backward(): its program computes the gradients by itself. Return the loss, and "
-    "call backward() on what comes back; gradients inside are grad(output, inputs, create_graph=True)"
+    "call backward() on the result; gradients inside are grad(output, inputs, create_graph=True)"
 )
 GRAD = (
     "a compiled function cannot look at or change .grad: its program has computed no gradient yet. Call zero_grad() "
@@ -70,7 +72,7 @@ DRAWN = (
 )
 OWN_OP = (
     "a compiled function cannot use {}, whose derivative was written by hand for numbers: its program is made from the "
-    "rows of the table. Write it with ops of micrograd's, as a Function whose two methods use ops, or call it outside"
+    "rows of the table. Write it with micrograd's operations, in a Function whose methods use them, or call it outside"
 )
 UNWATCHED = (
     "a compiled function cannot use {}: no variable, attribute, list or dict that its code names leads there, so "
@@ -82,11 +84,11 @@ ELSEWHERE = (
 )
 REMAINS = (
     "a compiled function cannot leave a node in {}: it would be set once, when the function is traced. Return the "
-    "node, and store it outside (a state goes in as an argument, and comes back as a result)"
+    "node, and store it outside (a state is an argument of the function, and its next state a result)"
 )
 REDEFINED = (
     "a compiled function cannot take gradients as nodes through {}, whose {} is not Value's: the rules of the table "
-    "use it. Take the gradient of what is returned by backward(), or write the operation as a method of another name"
+    "use it. Take the gradient of the result by backward(), or write the operation as a method of another name"
 )
 SETTING = (
     "a compiled function cannot change requires_grad of a node from outside: the program would not do it again. Freeze "
@@ -96,7 +98,7 @@ PACKAGE = str(Path(__file__).parent.parent) + os.sep
 
 
 class Frozen(RuntimeError):
-    """Raised if a traced function reads a number that is known only when the program runs."""
+    """Raised if a traced function does what its program could not repeat, such as reading a number."""
 
 
 def frozen(what: str) -> Frozen:
@@ -108,7 +110,7 @@ def frozen(what: str) -> Frozen:
 
 
 def refusing(what: str) -> Callable[..., Any]:
-    """A function or method that raises it, whatever its arguments."""
+    """A function or method that raises this error, whatever its arguments are."""
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise frozen(what)
@@ -131,13 +133,13 @@ def _line(name: str, line: int) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # Draws
 
+GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 NOT_THE_USERS = (PACKAGE, os.path.dirname(np.__file__), random.__file__, "<frozen")
 
 
 def generators_in(objects: Iterable[Any]) -> list[Any]:
     """The generators that a function may draw from: the global ones, and those among the objects that it reaches."""
-    kinds = (random.Random, np.random.Generator, np.random.RandomState)
-    users = [x for x in objects if isinstance(x, kinds) and not isinstance(x, random.SystemRandom)]
+    users = [x for x in objects if isinstance(x, GENERATORS) and not isinstance(x, random.SystemRandom)]
     return [random._inst, *([generator(), np.random.mtrand._rand] if np else ()), *users]  # type: ignore[attr-defined]
 
 
@@ -166,13 +168,14 @@ def restore(generators: list[Any], states: list[Any]) -> None:
 def without_draws(run: Callable[[], Any], generators: list[Any]) -> Any:
     """The result of `run`; raises, with the line, if it draws. Draws in other threads are allowed."""
     before = states(generators)
-    same = pickle.dumps(before)
+    pickled = pickle.dumps(before)
     out = run()
-    if pickle.dumps(after := states(generators)) == same:
+    after = states(generators)
+    if pickle.dumps(after) == pickled:
         return out
     find: Callable[[], str] = partial(_run_again, run, generators, before, after)
     for lock in filter(None, (getattr(getattr(x, "_bit_generator", None), "lock", None) for x in generators)):
-        if isinstance(lock, type(threading.RLock())):  # with which NumPy's generators make other threads wait
+        if isinstance(lock, type(threading.RLock())):  # the lock of a NumPy generator, for which other threads wait
             find = partial(holding, lock, find)
     if line := find():
         raise Frozen(f"{DRAWN}; at {line}")
@@ -180,7 +183,7 @@ def without_draws(run: Callable[[], Any], generators: list[Any]) -> Any:
 
 
 def _run_again(run: Callable[[], Any], generators: list[Any], before: list[Any], after: list[Any]) -> str:
-    """The line where this thread draws, if it does. What other threads drew, they do not draw again."""
+    """The line where this thread draws, if it does. Draws of other threads do not happen again."""
     restore(generators, before)  # a `gauss` draws every other time
     line = ""
     try:
@@ -192,33 +195,35 @@ def _run_again(run: Callable[[], Any], generators: list[Any], before: list[Any],
 
 def _line_of_the_draw(run: Callable[[], Any], of_arrays: list[Any]) -> str:
     """The last user line begun before this thread drew, from NumPy's generators or one of `random`."""
-    drawn = lambda: pickle.dumps(states(of_arrays))  # noqa: E731
-    places: list[tuple[str, int]] = [("an unknown file", 0)]  # their text is read later: reading lets other threads run
-    before, found = drawn(), []
+    pickled = lambda: pickle.dumps(states(of_arrays))  # noqa: E731
+    # The text of the lines is read at the end, since reading a file lets other threads run
+    begun: list[tuple[str, int]] = [("an unknown file", 0)]
+    before, drawn_at = pickled(), []
 
     def watch(frame: Any, event: str, _: Any) -> Any:
-        if found or frame.f_code.co_filename.startswith(NOT_THE_USERS):
+        if drawn_at or frame.f_code.co_filename.startswith(NOT_THE_USERS):
             return None
-        if drawn() != before:
-            found.append(places[-1])
+        if pickled() != before:
+            drawn_at.append(begun[-1])
             return None
-        places.append((frame.f_code.co_filename, frame.f_lineno))
+        begun.append((frame.f_code.co_filename, frame.f_lineno))
         return watch
 
     def called(_frame: Any, event: str, function: Any) -> None:
         if event == "c_call" and isinstance(getattr(function, "__self__", None), random.Random):
-            found.append(places[-1])
+            drawn_at.append(begun[-1])
 
-    others = sys.gettrace(), sys.getprofile()
+    tracer, profiler = sys.gettrace(), sys.getprofile()
     sys.settrace(watch)
     sys.setprofile(called)
     try:
         run()
     finally:
-        sys.setprofile(others[1])
-        sys.settrace(others[0])
-    found += [places[-1]] * (drawn() != before)
-    return _line(*found[0]) if found else ""
+        sys.setprofile(profiler)
+        sys.settrace(tracer)
+    if pickled() != before:
+        drawn_at.append(begun[-1])
+    return _line(*drawn_at[0]) if drawn_at else ""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -229,10 +234,10 @@ _slot = Node._gradient  # a pass uses the slot by this name
 
 
 def _unless_tracing(access: Callable[..., Any]) -> Callable[..., Any]:
-    def accessed(*found: Any) -> Any:
+    def accessed(*args: Any) -> Any:
         if modes_on and is_tracing():
             raise frozen(GRAD)
-        return access(*found)
+        return access(*args)
 
     return accessed
 
@@ -243,7 +248,10 @@ _one_at_a_time = threading.Lock()
 
 
 class watched_gradients:
-    """Context in which `.grad` refuses in a trace. Outside, `.grad` is the slot, which is ten times as fast to read."""
+    """A context in which `.grad` raises an error in a trace.
+
+    Outside of the context, `.grad` is the slot, which is ten times as fast to read.
+    """
 
     def __enter__(self) -> None:
         holding(_one_at_a_time, _watch_gradients, _traces.add, self)

@@ -1,7 +1,7 @@
 """The nodes that a traced function sees: ordinary Values and Tensors whose data is a Symbol.
 
-They have the methods of Value and Tensor, record the same nodes, and the same walk traverses them. Only reading or
-writing a number is refused, since a program could not repeat it. A comparison also returns a node.
+They have the methods of Value and Tensor, record the same nodes, and are traversed by the same walk. Only reading or
+writing a number is refused, since a program could not repeat it. A comparison returns a node too.
 
 >>> from .graph import Graph
 >>> x = traced_value(Graph().input("x"), LEAF)
@@ -41,7 +41,7 @@ def _comparison(name: str) -> Callable:
 
 
 def _logic(op: str) -> Callable:
-    """An operator of masks, or a function of NumPy's, that returns a node as a comparison does."""
+    """An operator on masks, or a function of NumPy, that returns a node as a comparison does."""
 
     def forward(*masks: Any) -> Any:
         for dtype in (np.asarray(stand_in(mask)).dtype for mask in masks):
@@ -53,7 +53,7 @@ def _logic(op: str) -> Callable:
     return lambda *masks: next(filter(is_traced, masks))._apply(row, masks)
 
 
-# detach() as a row, so that programs on arrays can do it too
+# detach() as a row, so that programs on arrays can detach too
 DETACH = Row("detach", lambda a: a, None)
 
 
@@ -64,7 +64,7 @@ def has_ended(x: Any) -> bool:
 
 
 def own(x: Any, graph: Any = None) -> Any:
-    """The node itself; raises if it is used outside of the trace that made it, or in another (of this graph)."""
+    """The node itself; raises if it is used outside of the trace that made it, or in the trace of another graph."""
     data = data_of(x)
     if has_ended(x) or (graph is not None and data.__class__ is Symbol and data.graph is not graph):
         raise frozen(ELSEWHERE)
@@ -72,14 +72,14 @@ def own(x: Any, graph: Any = None) -> Any:
 
 
 def detaching(x: Any) -> Any:
-    """The node itself; raises if it is used where it is not, as `own` does, or if a derivative would miss it."""
+    """The node itself; raises as `own` does, or if a derivative would miss the detached node."""
     if refuse := value_of(reading):
         refuse(node_of(x))
     return own(x)
 
 
 def _refusing(what: str) -> Callable[..., Any]:
-    """A method that raises it, or that the node's trace has ended."""
+    """A method that raises this error, or the error that the node's trace has ended."""
 
     def refuse(self: Any, *_: Any, **__: Any) -> Any:
         raise frozen(ELSEWHERE if has_ended(self) else what)
@@ -88,7 +88,7 @@ def _refusing(what: str) -> Callable[..., Any]:
 
 
 class Recorded:
-    """Mixin of what records a trace: a row of the table, and no closure."""
+    """Mixin of the nodes that a trace records: each has a row of the table, and no closure."""
 
     __slots__ = ()
 
@@ -102,12 +102,12 @@ class Recorded:
 
 
 class Traced(Recorded):
-    """A node whose numbers cannot be read, and are not there yet."""
+    """A node whose numbers are not there yet, and cannot be read."""
 
     __slots__ = ()
     _of_integers = False  # True for an integer argument, which no transform differentiates
 
-    if not TYPE_CHECKING:  # which sees the methods that these replace
+    if not TYPE_CHECKING:  # type checkers see the methods that these replace
         data = property(_refusing(READ.format(".data")), _refusing(READ.format(".data")))
         item = numpy = tolist = argmax = argmin = __reduce_ex__ = _refusing(READ.format("a number"))
         __bool__ = _refusing(READ.format("a condition (`if`, `while`, `and`, `max`, `sorted`)"))
@@ -115,13 +115,13 @@ class Traced(Recorded):
         register_hook = _refusing(READ.format("gradients through hooks"))
         backward = _refusing(BACKWARD)
         grad = property(_refusing(GRAD), _refusing(GRAD))
-        _gradient = Node._gradient  # which those of a user's class may replace
+        _gradient = Node._gradient  # a user's class may replace it
         __init_subclass__ = classmethod(lambda cls: None)
 
     def _label(self) -> Any:
-        return (
-            vars(self)["label"] if "label" in vars(self) or "_source" not in vars(self) else _of_source(self, "label")
-        )
+        if "_source" in vars(self) and "label" not in vars(self):
+            return _of_source(self, "label")
+        return vars(self).get("label", "")
 
     label: Any = property(_label, lambda self, label: vars(self).__setitem__("label", label))
 
@@ -129,7 +129,7 @@ class Traced(Recorded):
         return _of_source(self, name)
 
     def _as_node(self, g: Any) -> Any:
-        """A gradient asked for inside the function, as a node."""
+        """A gradient that is taken inside the function, as a node."""
         return g if is_traced(g) else traced_value(g)
 
     def __repr__(self) -> str:
@@ -140,7 +140,7 @@ class Traced(Recorded):
 
 
 def _of_source(node: Any, name: str) -> Any:
-    """What the argument that this node stands for has under this name, on which the trace then depends."""
+    """The attribute of the argument that this node stands for. The trace then depends on it."""
     source = vars(node).get("_source")
     if source is None or name[0] == "_":
         raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}")
@@ -158,7 +158,7 @@ class TracedValue(Traced, Value):
         return traced_value(data, None, type(self))
 
     def _used(self, create_graph: bool) -> Any:
-        redefined = [name for kind in type(self).__mro__ if is_users(kind) for name in OPERATORS & vars(kind).keys()]
+        redefined = [name for cls in type(self).__mro__ if is_users(cls) for name in OPERATORS & vars(cls).keys()]
         if create_graph and redefined:
             raise frozen(REDEFINED.format(type(self).__name__.removeprefix("Traced"), redefined[0]))
         return Value._used(self, create_graph)
@@ -183,7 +183,7 @@ class TracedTensor(Traced, Tensor):
 
     def __array_function__(self, function: Callable, types: Any, args: Any, named: Any) -> Any:
         if function in (np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like):
-            return function(stand_in(data_of(args[0])), *args[1:], **named)  # which needs no numbers
+            return function(stand_in(data_of(args[0])), *args[1:], **named)  # no numbers are needed
         return super().__array_function__(function, types, args, named)  # type: ignore[misc]
 
     def detach(self) -> Any:
@@ -200,12 +200,12 @@ class TracedTensor(Traced, Tensor):
         return self
 
 
-# Set here and not in the classes' bodies, so that type checkers see the methods that these replace
+# These are set here and not in the bodies of the classes, so that type checkers see the methods that they replace
 for _name in ("__lt__", "__le__", "__gt__", "__ge__"):
     setattr(Traced, _name, _comparison(_name))
 for _name in ("__eq__", "__ne__"):
     setattr(TracedTensor, _name, _comparison(_name))
-LOGIC: dict[str, Callable[..., Any]] = {}  # what combines masks, by the name of NumPy's function
+LOGIC: dict[str, Callable[..., Any]] = {}  # operations on masks, by the name of NumPy's function
 for _name, _op in {"and": "logical_and", "or": "logical_or", "xor": "not_equal"}.items():
     LOGIC[f"bitwise_{_name}"] = LOGIC[f"logical_{_name}"] = _method = _logic(_op)
     setattr(TracedTensor, f"__{_name}__", _method)
@@ -216,7 +216,7 @@ for _name in ["__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "_
 
 
 class TracedNode(Recorded, ArrayNode):
-    """The node of a traced Tensor: the walk treats Symbols as it does arrays."""
+    """The node of a traced Tensor. The walk treats Symbols as it treats arrays."""
 
     __slots__ = ()
 
@@ -236,8 +236,9 @@ class TracedNode(Recorded, ArrayNode):
         own(self.tensor)
         if isinstance(gradient, TracedTensor):
             if gradient.shape != self.tensor.shape:
-                found = f"of shape {self.tensor.shape} cannot have a gradient of shape {gradient.shape}"
-                raise ValueError(f"a Tensor {found}")
+                raise ValueError(
+                    f"a Tensor of shape {self.tensor.shape} cannot have a gradient of shape {gradient.shape}"
+                )
             return gradient if create_graph else gradient._node._data
         seed = super()._seed(gradient, False)
         if self._data.__class__ is Symbol:  # and not a constant
@@ -259,29 +260,30 @@ class TracedNode(Recorded, ArrayNode):
         return getattr(operand, "tensor", operand)  # a Symbol never changes
 
 
-def is_users(kind: type) -> bool:
-    """True for a class of nodes that is not ours, and may have other methods."""
-    return not kind.__module__.startswith("micrograd.")
+def is_users(cls: type) -> bool:
+    """True for a user's class of nodes, which may have other methods."""
+    return not cls.__module__.startswith("micrograd.")
 
 
 @lru_cache
-def traced_kind(base: type, kind: type) -> type:
-    """The class of nodes that stand for one of this class: with the methods that a subclass of the user's has."""
-    if not issubclass(kind, (Value, Tensor)) or not is_users(kind):
+def traced_class(base: type, cls: type) -> type:
+    """The class of a traced node that stands for a node of this class. It has the methods of a user's class."""
+    if not issubclass(cls, (Value, Tensor)) or not is_users(cls):
         return base
-    return type(f"Traced{kind.__name__}", (base, kind), {"__slots__": ()})
+    return type(f"Traced{cls.__name__}", (base, cls), {"__slots__": ()})
 
 
 def attributes_of(node: Any) -> tuple[dict[str, Any], set[str]]:
-    """The attributes that a node of a user's class has itself, and all names that such a node may have them by."""
-    held = {name: x for name, x in vars(node).items() if name[0] != "_"}
-    above = [vars(kind) for kind in type(node).__mro__ if is_users(kind)]
-    return held, {name for x in above for name in x if name[0] != "_" and not hasattr(x[name], "__get__")} | held.keys()
+    """The attributes of a node of a user's class, and their names with those of the attributes of its class."""
+    own_attributes = {name: x for name, x in vars(node).items() if name[0] != "_"}
+    namespaces = [vars(cls) for cls in type(node).__mro__ if is_users(cls)]
+    attributes = {name: x for namespace in namespaces for name, x in namespace.items() if not hasattr(x, "__get__")}
+    return own_attributes, {name for name in attributes if name[0] != "_"} | own_attributes.keys()
 
 
-def traced_value(data: Any, row: Any = None, kind: type = TracedValue) -> TracedValue:
-    """A Value with this Symbol: a number or, under `batch`, one for each sample."""
-    return fill_slots(object.__new__(kind), data, row)
+def traced_value(data: Any, row: Any = None, cls: type = TracedValue) -> TracedValue:
+    """A Value with this Symbol, which is a number or, under `batch`, a number for each sample."""
+    return fill_slots(object.__new__(cls), data, row)
 
 
 def as_traced(node: Any) -> Any:
@@ -290,9 +292,9 @@ def as_traced(node: Any) -> Any:
     return node
 
 
-def traced_tensor(node: Any, kind: type = TracedTensor) -> Any:
+def traced_tensor(node: Any, cls: type = TracedTensor) -> Any:
     """A traced Tensor with this node."""
-    tensor = object.__new__(kind)
+    tensor = object.__new__(cls)
     tensor._node = as_traced(node)
     node._handle = weakref.ref(tensor)
     return tensor
@@ -305,4 +307,6 @@ def is_traced(x: Any) -> bool:
 
 def data_of(x: Any) -> Any:
     """The Symbol (or constant) in a traced node; anything else is returned unchanged."""
-    return x._node._data if isinstance(x, Tensor) else x._data if isinstance(x, Value) else x
+    if isinstance(x, Tensor):
+        return x._node._data
+    return x._data if isinstance(x, Value) else x

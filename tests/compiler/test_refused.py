@@ -70,7 +70,7 @@ class Noise:
 
 NOISES = [Noise(OWN), Noise(OWN_ARRAYS), Noise(OLD)]
 BRANCH, KEYWORD, OF_DATA = "where(condition, a, b)", "by keyword", "on nodes instead of their data"
-ITSELF, OUTSIDE, COMES_BACK = "on the node itself", "change parameters outside of", "call backward() on what comes back"
+ITSELF, OUTSIDE, ON_THE_RESULT = "on the node itself", "change parameters outside of", "call backward() on the result"
 DRAWS, SET = "pass the draws as an argument", "cannot change requires_grad"
 GRAD, BITS = "cannot look at or change .grad", "combines masks alone"
 OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
@@ -88,8 +88,8 @@ OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: [setattr(W, "data", 3.0), W * x][1], OUTSIDE),  # here
     (updates, OUTSIDE),
     (lambda x: [OPTIMIZER.step(), W * x][1], OUTSIDE),  # here
-    (lambda x: [(W * x).backward(), x][1], COMES_BACK),  # here
-    (lambda x: [micrograd.backward(W * x), x][1], COMES_BACK),  # here
+    (lambda x: [(W * x).backward(), x][1], ON_THE_RESULT),  # here
+    (lambda x: [micrograd.backward(W * x), x][1], ON_THE_RESULT),  # here
     (lambda x: x * random.random(), DRAWS),  # here
     (lambda x: x * np.random.rand(), DRAWS),  # here
     *((lambda x, noise=noise: x * noise(), DRAWS) for noise in NOISES),

@@ -230,6 +230,13 @@ def test_attributes_that_are_read_of_a_node_are_watched(what: str, where: str, m
         assert f(*arguments).item() == expected == f(*arguments).item()
 
 
+@pytest.mark.parametrize("x", [2.0, np.ones(2)], ids=["a Value", "a Tensor"])
+def test_label_of_a_node_without_a_label_is_empty(x: Any):
+    labels: list[str] = []
+    micrograd.compile(lambda x: [labels.extend([x.label, (2.0 * x).label]), x][1])(x)
+    assert labels == ["", ""]
+
+
 def test_attribute_that_an_argument_lacks_is_an_error():
     f = micrograd.compile(lambda x: x * x.times)
     x: Any = Value(1.0)
