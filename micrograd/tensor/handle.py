@@ -49,8 +49,10 @@ from .node import (
     write,
 )
 
+Method = Callable[["Handle", Any], Any]  # of two operands
 
-def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
+
+def comparison(compare: Callable) -> Method:
     """The method of a comparison: elementwise, returning a plain boolean array."""
 
     def method(self: Handle, other: Any) -> Any:
@@ -369,14 +371,14 @@ class Handle:
     def __hash__(self) -> int:
         return id(self)
 
-    __eq__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.eq)
-    __ne__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.ne)
-    __and__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.and_)
-    __or__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.or_)
-    __xor__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.xor)
-    __rand__: ClassVar[Callable[[Handle, Any], Any]] = __and__
-    __ror__: ClassVar[Callable[[Handle, Any], Any]] = __or__
-    __rxor__: ClassVar[Callable[[Handle, Any], Any]] = __xor__
+    __eq__: ClassVar[Method] = comparison(operator.eq)
+    __ne__: ClassVar[Method] = comparison(operator.ne)
+    __and__: ClassVar[Method] = comparison(operator.and_)
+    __or__: ClassVar[Method] = comparison(operator.or_)
+    __xor__: ClassVar[Method] = comparison(operator.xor)
+    __rand__: ClassVar[Method] = __and__
+    __ror__: ClassVar[Method] = __or__
+    __rxor__: ClassVar[Method] = __xor__
 
     def __invert__(self) -> Any:
         return ~read_data(self._node)

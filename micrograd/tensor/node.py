@@ -277,18 +277,14 @@ def same_array(a: Array, b: Array) -> bool:
     return a is b or np.array_equal(a, b, equal_nan=True)
 
 
-def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
+def new_node(data: Array, row: Any = None) -> ArrayNode:
     """A node with an array, and without operands or a Tensor."""
     node = _new(ArrayNode)
-    node._data, node._row, node._store = data, row, storage
-    node._gradient = node._x = node._y = None
+    node._data, node._row = data, row
+    node._gradient = node._x = node._y = node._store = None
     node._a, node._b, node._saved, node._sum = MANY, (), (), 0.0
-    node._handle = _no_tensor
+    node._handle = nothing  # as a weak reference to a Tensor that is gone
     return node
-
-
-def _no_tensor() -> None:
-    return None
 
 
 def order(array: Array) -> Any:
@@ -444,9 +440,10 @@ def _usable(node: Any) -> ArrayNode:
 
 def _is_awaited(node: Unusable, row: Row, other: Any) -> bool:
     """True if the row assigns the awaited view to its place."""
-    view, made_by = node._awaited or (None, row)
-    index = row.settings.get("index")
-    return view is not None and other is view and is_basic(index) and arrays.getitem(index).settings == made_by.settings
+    if node._awaited is None:
+        return False
+    view, made_by = node._awaited
+    return other is view and is_basic(row.settings.get("index")) and row.settings == made_by.settings
 
 
 def base_of(tensor: Tensor) -> Tensor:
@@ -503,7 +500,7 @@ def _write_recorded(tensor: Tensor, row: Row, b: Any, y: Any) -> None:
     made.label, made._gradient = node.label, node._gradient
     made._retains_grad, made._handle = node._retains_grad, node._handle
     changes = [(t, "_node", Unusable(_usable(t._node), why, awaited.get(t))) for t in _relatives(tensor)]
-    changes += [(tensor, "_node", made), (node, "_handle", _no_tensor)]
+    changes += [(tensor, "_node", made), (node, "_handle", nothing)]
     changes += [(node, "_gradient", None), (node, "_retains_grad", False)]
     over = made._data is memory and not _runs_again(node)  # what no row can compute again is kept for drawings
     if made._row and (over or made._x[0] is not memory):  # the old node keeps the old values, for `create_graph`
