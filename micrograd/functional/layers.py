@@ -11,11 +11,10 @@ from math import prod
 from operator import index
 from typing import Any
 
-from ..tensor import arrays
+from ..tensor import arrays, fused
 from ..tensor.node import record
 from ..tensor.optional import np
 from ..tensor.tensor import Tensor, as_tensor
-from ..tensor.tensor import linear as fused_linear
 
 Pair = tuple[int, int]
 Sides = tuple[Pair, ...]  # before and after, for each axis
@@ -42,7 +41,13 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     >>> linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
     Tensor([[11.5]])
     """
-    return fused_linear(x, weight, bias)
+    x, weight = as_tensor(x), as_tensor(weight)
+    if bias is None:
+        return x @ weight.T
+    bias = as_tensor(bias)
+    if weight.ndim == 2 and bias.ndim == 1:
+        return record(fused.linear, x, weight, bias)  # one node
+    return x @ weight.T + bias
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ A rule need not undo broadcasting: `ArrayNode._fit` sums its result to the opera
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, wraps
@@ -180,8 +179,8 @@ def sum_to(shape: tuple[int, ...]) -> Row:
 
     def forward(a: Any) -> Any:
         a = a.reshape((1,) * (len(shape) - a.ndim) + a.shape)
-        extra = a.ndim - len(shape)
-        axes = (*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and a.shape[i + extra] != 1))
+        added = a.ndim - len(shape)
+        axes = (*range(added), *(i for i in range(added, a.ndim) if shape[i - added] == 1 != a.shape[i]))
         return a.sum(axis=axes, keepdims=True).reshape(shape) if axes else a
 
     return Row("sum_to", forward, lambda g, _out, like: broadcast_to(like.shape)(g))
@@ -301,7 +300,7 @@ def mean(axis: Axis, keepdims: bool) -> Row:
         return total / (a.size // total.size)
 
     def rule(g: Any, _out: Any, like: Any) -> Any:
-        return spread(g * (math.prod(keepdims_shape(like, axis)) / max(math.prod(like.shape), 1)), like, axis)
+        return spread(g * (g.size / max(like.size, 1)), like, axis)
 
     return Row("mean", forward, rule)
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..common.trees import leaves, tree_map
-from ..common.words import check, unknown
+from ..common.words import checked, unknown
 from ..engine.rows import Row
 from ..engine.value import Node, Value
 from ..scalars import ops
@@ -53,11 +53,10 @@ def function(made: Callable) -> Callable:
     It also implements NumPy's function of the same name for Tensors.
     """
 
-    made = in_numpys_words(made)
+    made = checked(in_numpys_words(made))
 
     @wraps(made)
     def called(*operands: Any, **named: Any) -> Any:
-        check(named)
         out = made(*operands, **named)
         if any(map(is_node, leaves((operands, named)))):
             return out
@@ -85,11 +84,13 @@ def elementwise(row: Row, name: str) -> Callable:
     def binary(a: Any, b: Any) -> Any:
         return row(_operand(a), _operand(b))
 
-    made = unary if row.to_b is None else binary
-    made.__name__ = made.__qualname__ = name
-    takes, numbers = "a, b: nodes, arrays or numbers, broadcast together", (3.0, 4.0)
+    made: Callable
     if row.to_b is None:
-        takes, numbers = "a: a node, an array or a number", (0.5,) if row.forward(0.5) > -1 else (2.0,)
+        made, takes = unary, "a: a node, an array or a number"
+        numbers = (0.5,) if row.forward(0.5) > -1 else (2.0,)  # at 0.5 some functions are nan
+    else:
+        made, takes, numbers = binary, "a, b: nodes, arrays or numbers, broadcast together", (3.0, 4.0)
+    made.__name__ = made.__qualname__ = name
     returns = "The result for each element, as a node for nodes, an array for arrays, and else a number"
     call = f"round(micrograd.{name}({', '.join(map(str, numbers))}), 4)"
     example = f">>> import micrograd\n>>> {call}\n{round(row.forward(*numbers), 4)}\n"
@@ -178,7 +179,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
     if isinstance(condition, Tensor) and not any(isinstance(x, (Tensor, Value)) for x in (a, b)):
         a = Tensor(a, dtype=np.where(True, a, b).dtype)  # alone, they would be numbers to `compile`
-    if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
+    if any(isinstance(x, Value) for x in (condition, a, b)):
         return _where_of_values(condition, a, b)
     chosen = traced(condition)._node._data if isinstance(condition, Tensor) else _operand(np.asarray(condition))
     return record(arrays.where(chosen != 0), a, b)  # != makes a new array, unaffected by later writes to the condition
@@ -537,16 +538,15 @@ SHAPE_ALONE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.full_lik
 
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
     """`__array_ufunc__` of Tensor: NumPy's elementwise functions."""
-    if method != "__call__" or named:  # np.add.reduce, or with an `out`
-        name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
-        return _on_arrays(getattr(ufunc, method), inputs, named, name)
-    if ufunc in BY_DTYPE and self.dtype.kind != "f":
-        return Tensor(ufunc(read_data(self._node)))
-    if ufunc in ROWS:
-        return ROWS[ufunc](*inputs)
-    if ufunc in REFLECTED:
-        return REFLECTED[ufunc](*inputs[::-1])
-    return _on_arrays(ufunc, inputs, named, ufunc.__name__)
+    if method == "__call__" and not named:  # not np.add.reduce, nor with an `out`
+        if ufunc in BY_DTYPE and self.dtype.kind != "f":
+            return Tensor(ufunc(read_data(self._node)))
+        if ufunc in ROWS:
+            return ROWS[ufunc](*inputs)
+        if ufunc in REFLECTED:
+            return REFLECTED[ufunc](*inputs[::-1])
+    name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
+    return _on_arrays(getattr(ufunc, method), inputs, named, name)
 
 
 def array_function(self: Tensor, function: Callable, types: Any, args: Any, named: Any) -> Any:

@@ -40,8 +40,8 @@ from .node import (
     ArrayNode,
     Storage,
     array_of,
-    fits,
     handle,
+    is_operand,
     new_node,
     operand,
     order,
@@ -58,7 +58,7 @@ def comparison(compare: Callable) -> Method:
     def method(self: Handle, other: Any) -> Any:
         if modes_on and (seen := traced(self)) is not self:  # `compile` traces
             return compare(seen, other)
-        return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
+        return compare(self._node._data, operand(other)[1]) if is_operand(other) else NotImplemented
 
     return method
 
@@ -151,7 +151,7 @@ class Handle:
             before_change(node)
         storage = node._store
         if storage is not None and storage.users:
-            holding(lock, _hand_out, node, storage)  # another thread's step may be writing to the array
+            holding(lock, _lend, node, storage)  # another thread's step may be writing to the array
         return node._data
 
     @data.setter
@@ -164,7 +164,7 @@ class Handle:
             if storage is not None:  # else no graph has saved the array
                 storage.version += 1
             return
-        array = ArrayNode.kind(data, dtype=node._data.dtype)._node._data
+        array = ArrayNode.tensor_class(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"data of shape {array.shape} cannot replace that of a Tensor of shape {node._data.shape}")
         node._data, node._store = np.asarray(array, order=order(node._data)), None  # views keep the old memory
@@ -469,10 +469,10 @@ for _name, _row in {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": o
     setattr(Handle, f"__i{_name}__", lambda self, other, row=_row: write(self, row, other))
 
 
-def _hand_out(node: ArrayNode, storage: Storage) -> None:
+def _lend(node: ArrayNode, storage: Storage) -> None:
     """Let the user write to the node's array, which a graph has saved."""
     if storage.views:
-        storage.hand_out(node._data)
+        storage.lend(node._data)
     elif node._store is storage:
         node._data, node._store = node._data.copy(order="K"), None
 

@@ -24,17 +24,17 @@ from ..scalars.methods import Elementwise, elementwise
 from . import arrays, fused
 from .arrays import Axis, Shape, axes_of, axis_of, in_numpys_words, lengths, plain_index, real_dtype
 from .handle import Handle, comparison
-from .node import ArrayNode, fits, lifted, may_meet, record
+from .node import ArrayNode, is_operand, lifted, may_meet, record
 
 
 def _operator(apply: Callable[[Any, Any], Any]) -> tuple[Callable[[Tensor, Any], Any], Callable[[Tensor, Any], Any]]:
     """The methods of a binary operator: `__op__` and `__rop__`."""
 
     def method(self: Tensor, other: Any) -> Any:
-        return apply(self, other) if fits(other) else NotImplemented
+        return apply(self, other) if is_operand(other) else NotImplemented
 
     def reflected(self: Tensor, other: Any) -> Any:
-        return apply(other, self) if fits(other) else NotImplemented
+        return apply(other, self) if is_operand(other) else NotImplemented
 
     return method, reflected
 
@@ -159,7 +159,9 @@ class Tensor(Handle, Elementwise):
         >>> x.transpose().tolist(), x.transpose(0, 1).tolist()
         ([[1, 3], [2, 4]], [[1, 2], [3, 4]])
         """
-        order = range(self.ndim)[::-1] if axes is None else axes if isinstance(axes, Sequence) else (axes, *more)
+        if axes is None:
+            axes = range(self.ndim)[::-1]
+        order = axes if isinstance(axes, Sequence) else (axes, *more)
         return record(arrays.transpose(normalize_axis_tuple(tuple(order), self.ndim)), self)
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
@@ -175,7 +177,9 @@ class Tensor(Handle, Elementwise):
         (3, 1, 1)
         """
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
-        return self.transpose([b if i == a else a if i == b else i for i in range(self.ndim)])
+        axes = [*range(self.ndim)]
+        axes[a], axes[b] = b, a
+        return self.transpose(axes)
 
     T = property(transpose, doc="The transpose.")
 
@@ -192,8 +196,10 @@ class Tensor(Handle, Elementwise):
         (1, 3)
         """
         ndim = self.ndim + (len(axis) if isinstance(axis, Sequence) else 1)
-        axes, lengths = normalize_axis_tuple(axis, ndim), iter(self.shape)
-        return self.reshape([1 if i in axes else next(lengths) for i in range(ndim)])
+        shape = [*self.shape]
+        for place in sorted(normalize_axis_tuple(axis, ndim)):
+            shape.insert(place, 1)
+        return self.reshape(shape)
 
     def squeeze(self, axis: Axis = None) -> Tensor:
         """Remove axes of length 1.
@@ -364,7 +370,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).tril().tolist()
         [[1, 0], [3, 4]]
         """
-        return record(arrays.where(_triangle(self, k)), self, _zero(self))
+        return record(arrays.where(_triangle(self, k)), self, self.dtype.type(0))
 
     def triu(self, k: int = 0) -> Tensor:
         """The upper triangle, with zeros below the k-th diagonal of the last two axes.
@@ -378,7 +384,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).triu().tolist()
         [[1, 2], [0, 4]]
         """
-        return record(arrays.where(~_triangle(self, k - 1)), self, _zero(self))
+        return record(arrays.where(~_triangle(self, k - 1)), self, self.dtype.type(0))
 
     def sort(self, axis: int | None = -1) -> Tensor:
         """Sort in ascending order.
@@ -615,11 +621,6 @@ class Tensor(Handle, Elementwise):
     __matmul__, __rmatmul__ = _operator(lambda a, b: _matmul(a, b))
 
 
-def _zero(a: Tensor) -> int:
-    """What leaves the dtype as it is."""
-    return False if a.dtype.kind == "b" else 0
-
-
 def _triangle(a: Tensor, k: int) -> np.ndarray:
     """True on and below the k-th diagonal of the last two axes."""
     if not a.ndim:
@@ -661,12 +662,4 @@ def as_tensor(x: Any) -> Tensor:
     return x if isinstance(x, Tensor) else lifted(x) if may_meet(x) else Tensor(x)
 
 
-def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
-    """x @ weight.T + bias as one node; see `functional.linear`."""
-    x, weight, bias = as_tensor(x), as_tensor(weight), None if bias is None else as_tensor(bias)
-    if bias is not None and weight.ndim == 2 and bias.ndim == 1:
-        return record(fused.linear, x, weight, bias)
-    return x @ weight.T if bias is None else x @ weight.T + bias
-
-
-ArrayNode.kind = Tensor
+ArrayNode.tensor_class = Tensor
