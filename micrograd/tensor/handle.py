@@ -1,15 +1,15 @@
 """`Handle`, the base class of Tensor: data, gradient, history, and in-place operations.
 
-A Value is a node; a Tensor refers to one. An in-place operation gives the same Tensor a new node, while the ops that
-used the old value keep the old node. Edges lead from node to node (`node.py`), so later writes to a Tensor never
+A Value is a node, and a Tensor refers to a node. An in-place operation gives the same Tensor a new node, while the ops
+that used the old value keep the old node. Edges lead from node to node (`node.py`), so later writes to a Tensor never
 redirect them.
 
-A Tensor may be a view of another, and a write to either is visible in both. If it is recorded, only one of them gets
-the new history, and the others raise when they are used (`node.py`).
+A Tensor may be a view of another, and a write to either is visible in both. If the write is recorded, only one Tensor
+gets the new history, and the other Tensors of this memory raise when they are used (`node.py`).
 
-`t.data` returns an array that the caller may write to undetected. So if a graph has saved it, t gets a copy and the
-graph keeps the original. If other Tensors share the memory they must see the write, so no copy is made, and the
-backward pass raises if something was written.
+The caller may write to the array that `t.data` returns, and nothing detects the write. So if a graph has saved the
+array, t gets a copy and the graph keeps the original. If other Tensors share the memory, they must see the write, so no
+copy is made, and the backward pass raises if the array was written to.
 """
 
 from __future__ import annotations
@@ -56,27 +56,27 @@ def comparison(compare: Callable) -> Method:
     """The method of a comparison: elementwise, returning a plain boolean array."""
 
     def method(self: Handle, other: Any) -> Any:
-        if modes_on and (seen := traced(self)) is not self:  # `compile` traces
-            return compare(seen, other)
+        if modes_on and (symbol := traced(self)) is not self:  # `compile` traces
+            return compare(symbol, other)
         return compare(self._node._data, operand(other)[1]) if is_operand(other) else NotImplemented
 
     return method
 
 
 class Count(int):
-    """A number of elements; to call it, as in PyTorch, raises."""
+    """A number of elements. `x.size()`, as in PyTorch, raises."""
 
     def __call__(self, *axis: Any) -> Any:
         raise TypeError("size is a number here, not a method: x.shape has the lengths of the axes")
 
 
 def _of_node(name: str, doc: str) -> Any:
-    """A property that is the node's."""
+    """A property that reads and sets the attribute of the node."""
     return property(lambda self: getattr(self._node, name), lambda self, x: setattr(self._node, name, x), doc=doc)
 
 
 def _of_data(name: str, doc: str) -> Any:
-    """A property of the array, which `compile` watches."""
+    """A property that reads the attribute of the array, which `compile` notes."""
     return property(lambda self: getattr((watched(self) if modes_on else self)._node._data, name), doc=doc)
 
 
@@ -110,7 +110,7 @@ class Handle:
             self.label = label
         if not isinstance(_children, tuple) or _children:
             children = _checked_operands(_children)
-            if not isinstance(_op, str):  # numbers, as a Value takes them, would send nothing
+            if not isinstance(_op, str):  # a Value takes numbers here, of which a Tensor would send nothing
                 raise TypeError(
                     f"the name of an op is a str, found {_op!r:.60}: assign its backward, out._backward = f"
                 )
@@ -119,7 +119,7 @@ class Handle:
 
     # ---- attributes
 
-    if not TYPE_CHECKING:  # for which every attribute would exist
+    if not TYPE_CHECKING:  # a type checker would believe that every attribute exists
 
         def __getattr__(self, name: str) -> Any:
             raise unknown(f"a {type(self).__name__}", name, x=self)
@@ -161,7 +161,7 @@ class Handle:
             before_change(node)
         if data is node._data:  # `t.data += 1` has already written to it
             storage = node._store
-            if storage is not None:  # else no graph has saved the array
+            if storage is not None:  # without a storage, no graph has saved the array
                 storage.version += 1
             return
         array = ArrayNode.tensor_class(data, dtype=node._data.dtype)._node._data
@@ -223,14 +223,14 @@ class Handle:
         node = self._node
         if wanted == (node._row is not None):
             return self
-        node.requires_grad = not wanted  # as it is; raises for an inner node
-        # Constant and leaf are separate nodes, so graphs that used the constant still see one. The constant holds the
-        # leaf's node in `_leaf`, to be restored with its hooks by unfreezing
-        other = node._leaf or new_node(node._data)
+        node.requires_grad = not wanted  # changes nothing, but raises for an inner node
+        # Constant and leaf are separate nodes, so a graph that used the constant still sees a constant. The constant
+        # holds the leaf's node in `_leaf`, so that unfreezing restores the node with its hooks
+        new = node._leaf or new_node(node._data)
         for name in ("_data", "_store", "_handle", "_gradient", "label"):
-            setattr(other, name, getattr(node, name))
-        other._row, other._leaf = (LEAF, None) if wanted else (None, node)
-        self._node = other  # all or nothing, whenever a Ctrl-C comes
+            setattr(new, name, getattr(node, name))
+        new._row, new._leaf = (LEAF, None) if wanted else (None, node)
+        self._node = new  # all or nothing, whenever a Ctrl-C comes
         node._row = None
         return self
 
@@ -285,8 +285,9 @@ class Handle:
         >>> x.detach()
         Tensor([1., 2.])
         """
-        known = traced(self)
-        return self._node.storage.share(handle(new_node(read_data(self._node)))) if known is self else known.detach()
+        if modes_on and (symbol := traced(self)) is not self:  # `compile` traces
+            return symbol.detach()
+        return self._node.storage.share(handle(new_node(read_data(self._node))))
 
     def retain_grad(self) -> None:
         """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf.
@@ -366,7 +367,7 @@ class Handle:
         """
         return self.copy_(0)
 
-    # ---- plain results: comparisons, and logic of bools, are elementwise and return arrays; hash is by identity
+    # ---- plain results: comparisons and operators of bools are elementwise and return arrays. Hash is by identity
 
     def __hash__(self) -> int:
         return id(self)
@@ -416,7 +417,7 @@ class Handle:
         """The single element, or the one at an index, as a Python number.
 
         Args:
-            *index: where it is; nothing for a Tensor of one element.
+            *index: the index of the element, or nothing for a Tensor of one element.
 
         Returns:
             A number.
@@ -470,7 +471,7 @@ for _name, _row in {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": o
 
 
 def _lend(node: ArrayNode, storage: Storage) -> None:
-    """Let the user write to the node's array, which a graph has saved."""
+    """Let the caller write to the node's array, which a graph has saved."""
     if storage.views:
         storage.lend(node._data)
     elif node._store is storage:
@@ -479,8 +480,9 @@ def _lend(node: ArrayNode, storage: Storage) -> None:
 
 def _check_float(dtype: np.dtype[Any], requires_grad: bool) -> None:
     if requires_grad and dtype.kind != "f":
-        why = f"found dtype {dtype}: write 1.0 for 1, or pass a dtype"
-        raise RuntimeError(f"only floating-point Tensors can require a gradient, {why}")
+        raise RuntimeError(
+            f"only floating-point Tensors can require a gradient, found dtype {dtype}: write 1.0 for 1, or pass a dtype"
+        )
 
 
 def _checked_operands(children: Any) -> tuple[ArrayNode, ...]:

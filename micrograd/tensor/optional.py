@@ -1,6 +1,6 @@
-"""NumPy and Tensors where NumPy is installed; elsewhere, names for kinds that no object has.
+"""NumPy and Tensors where NumPy is installed; elsewhere, placeholders for classes that have no instances.
 
-What works on Values and on arrays alike imports these names from here, so that it works on Values without NumPy:
+Code for both Values and arrays imports these names from here, so that it works on Values without NumPy:
 
     from ..tensor.optional import Tensor, np
     isinstance(x, (Tensor, np.ndarray))         False without NumPy
@@ -24,7 +24,7 @@ except ModuleNotFoundError as _error:
     if _error.name != "numpy":
         raise
 
-    class _Kind(type):
+    class _AbsentType(type):
         def __getattr__(cls, name: str) -> Any:
             if name[:2] == "__":
                 raise AttributeError(name)
@@ -35,8 +35,8 @@ except ModuleNotFoundError as _error:
 
         __bool__: Any = staticmethod(bool)
 
-    class Absent(metaclass=_Kind):
-        """The kind of what NumPy would have made, which no object has, and NumPy itself: false, with every name."""
+    class Absent(metaclass=_AbsentType):
+        """A placeholder for NumPy and its types. It is false, every attribute is itself, and it has no instances."""
 
         __file__ = "no NumPy/-"
 

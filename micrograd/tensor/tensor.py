@@ -22,7 +22,7 @@ from ..scalars import ops
 from ..scalars.kinds import traced
 from ..scalars.methods import Elementwise, elementwise
 from . import arrays, fused
-from .arrays import Axis, Shape, axes_of, axis_of, in_numpys_words, lengths, plain_index, real_dtype
+from .arrays import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype, takes_numpys_names
 from .handle import Handle, comparison
 from .node import ArrayNode, is_operand, lifted, may_meet, record
 
@@ -84,7 +84,7 @@ class Tensor(Handle, Elementwise):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    # ---- elementwise: the same rows as for Value
+    # ---- elementwise: the rows of Value
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (int, float, np.integer, np.floating)):
@@ -268,7 +268,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2, 3]).roll(1)
         Tensor([3, 1, 2])
         """
-        return chosen(self, np.roll, shift, axis)
+        return moved(np.roll, self, shift=shift, axis=axis)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
         """Repeat each element.
@@ -283,7 +283,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2]).repeat(2).tolist()
         [1, 1, 2, 2]
         """
-        return chosen(self, np.repeat, repeats, axis)
+        return moved(np.repeat, self, repeats=repeats, axis=axis)
 
     def tile(self, reps: Shape) -> Tensor:
         """Repeat the whole array along each axis.
@@ -297,7 +297,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2]).tile(2).tolist()
         [1, 2, 1, 2]
         """
-        return chosen(self, np.tile, reps)
+        return moved(np.tile, self, reps=reps)
 
     def pad(self, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
         """Pad each axis at both ends.
@@ -320,7 +320,7 @@ class Tensor(Handle, Elementwise):
         [1, 1, 2, 2]
         """
         if mode in ("edge", "reflect", "symmetric", "wrap"):
-            return chosen(self, np.pad, pad_width, mode=mode)
+            return moved(np.pad, self, pad_width=pad_width, mode=mode)
         if mode != "constant":
             raise ValueError(
                 f"a Tensor is padded in the modes constant, edge, reflect, symmetric and wrap, found {mode!r:.60}: "
@@ -332,8 +332,8 @@ class Tensor(Handle, Elementwise):
         if widths.min(initial=0) < 0:
             raise ValueError(f"pad_width is never negative, found {pad_width!r:.60}: an index removes elements")
         sides = list(zip(widths.tolist(), self.shape, strict=True))
-        whole = slice(None)  # of an axis without padding: a program for any batch has no length of it
-        index = tuple(slice(before, before + n) if before or after else whole for (before, after), n in sides)
+        all_of_axis = slice(None)  # without padding, because a program for any batch does not know the length
+        index = tuple(slice(before, before + n) if before or after else all_of_axis for (before, after), n in sides)
         shape = tuple(before + n + after for (before, after), n in sides)
         if constant_values.__class__ in (int, float) and not constant_values:
             return record(arrays.scatter(index, shape), self)
@@ -354,9 +354,9 @@ class Tensor(Handle, Elementwise):
         [[1, 0], [0, 2]]
         """
         if self.ndim != 1:
-            return chosen(self, np.diag, k)
-        where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
-        return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
+            return moved(np.diag, self, k=k)
+        index = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
+        return record(arrays.scatter(index, (self.size + abs(k),) * 2), self)
 
     def tril(self, k: int = 0) -> Tensor:
         """The lower triangle, with zeros above the k-th diagonal of the last two axes.
@@ -541,9 +541,9 @@ class Tensor(Handle, Elementwise):
         if ord is None or (ord == "fro" and len(axes) == 2):
             ord = 2
         elif len(axes) != 1 or not isinstance(ord, Real):
-            fits = {1: "None or a number", 2: 'None or "fro"'}.get(len(axes), "None")
+            allowed = {1: "None or a number", 2: 'None or "fro"'}.get(len(axes), "None")
             raise ValueError(
-                f"a norm over {len(axes)} axes takes ord={fits}, found {ord!r}: name an axis, or flatten()"
+                f"a norm over {len(axes)} axes takes ord={allowed}, found {ord!r}: name an axis, or flatten()"
             )
         if self.dtype.kind != "f":  # squares of integers overflow
             self = self.astype(float)
@@ -628,13 +628,13 @@ def _triangle(a: Tensor, k: int) -> np.ndarray:
     return np.tri(*a.shape[-2:], k=k, dtype=bool)
 
 
-def chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
+def moved(function: Callable, a: Any, **settings: Any) -> Tensor:
     """Apply a NumPy function that only moves elements: it is run on their indices, which then select from a."""
-    places = function(np.arange(a.size).reshape(a.shape), *settings, **named)
-    return record(arrays.getitem(places), a.flatten())
+    indices = function(np.arange(a.size).reshape(a.shape), **settings)
+    return record(arrays.getitem(indices), a.flatten())
 
 
-Tensor.clip = in_numpys_words(Tensor.clip)
+Tensor.clip = takes_numpys_names(Tensor.clip)
 for _name, _method in [*vars(Tensor).items(), ("__init__", Handle.__init__)]:
     if callable(_method) and not {"axis", "_children"}.isdisjoint(inspect.signature(_method).parameters):
         setattr(Tensor, _name, checked(_method))
@@ -643,7 +643,7 @@ for _name, _method in [*vars(Tensor).items(), ("__init__", Handle.__init__)]:
 def _matmul(a: Any, b: Any) -> Tensor:
     """a @ b, where a vector is a row on the left and a column on the right."""
     a, b = as_tensor(a), as_tensor(b)
-    left, right = a.shape, b.shape  # once: they are properties
+    left, right = a.shape, b.shape  # read once, because `shape` is a property
     if not left or not right:
         raise ValueError(
             f"@ needs at least one dimension on each side, found shapes {left} and {right}: use * for a number"
@@ -653,8 +653,8 @@ def _matmul(a: Any, b: Any) -> Tensor:
         hint = f": did you mean a @ b.{'T' if len(right) == 2 else 'swapaxes(-1, -2)'}?" if k == right[-1] else ""
         raise ValueError(f"cannot multiply {left} by {right}: their inner lengths are {k} and {n}{hint}")
     out = record(arrays.matmul, a if len(left) > 1 else a.expand_dims(0), b if len(right) > 1 else b.expand_dims(1))
-    gone = [axis for axis, shape in ((-2, left), (-1, right)) if len(shape) == 1]
-    return out.squeeze(gone) if gone else out
+    added_axes = [axis for axis, shape in ((-2, left), (-1, right)) if len(shape) == 1]
+    return out.squeeze(added_axes) if added_axes else out
 
 
 def as_tensor(x: Any) -> Tensor:
