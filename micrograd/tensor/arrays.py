@@ -75,14 +75,13 @@ def plain_index(index: Any) -> Any:
     """An index that NumPy takes: Tensors become arrays, and arrays and lists are copied, against later changes."""
     if isinstance(index, tuple):
         return tuple(map(plain_index, index))
-    if hasattr(type(index), "_node"):
-        return plain_array(index)
     if isinstance(index, (slice, bool, EllipsisType)) or index is None:
         return index
     if isinstance(index, (int, np.integer)):
         return int(index)
-    array = np.array(index)
-    return array if array.size or isinstance(index, np.ndarray) else array.astype(int)  # NumPy makes floats of []
+    array = plain_array(index)
+    is_empty_list = isinstance(index, Sequence) and not array.size
+    return array.astype(int) if is_empty_list else array  # NumPy makes floats of []
 
 
 def real_dtype(dtype: Any) -> np.dtype:

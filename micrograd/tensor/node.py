@@ -85,7 +85,7 @@ class ArrayNode(Node):
             return ()
         if NOTHING in self._b:  # make the constants of plain numbers and arrays on first access, and reuse them
             pairs = zip(self._b, self._x, strict=True)
-            self._b = tuple(self._constant(np.array(x)) if n is NOTHING else n for n, x in pairs)
+            self._b = tuple(new_node(np.array(x)) if n is NOTHING else n for n, x in pairs)
         return self._b
 
     def _constant(self, data: Any) -> ArrayNode:
@@ -328,7 +328,11 @@ def operand(x: Any) -> tuple[Any, Any]:
     """The node of an operand (`NOTHING` for a plain number or array), and its value."""
     if isinstance(x, ArrayNode.tensor_class):
         return x._node, x._node._data
-    array = array_of(x) if isinstance(x, _LISTS) else np.asarray(x) if x.__class__ is np.memmap else x
+    array = x
+    if isinstance(x, _LISTS):
+        array = array_of(x)
+    elif x.__class__ is np.memmap:
+        array = np.asarray(x)
     if isinstance(x, _NUMBERS) or (array.__class__ is Array and array.dtype.kind in "fiub"):
         return NOTHING, array
     if may_meet(x):

@@ -510,13 +510,15 @@ class Tensor(Handle, Elementwise):
             self = self.astype(np.zeros(0, self.dtype).sum().dtype)
         axes = axes_of(axis, self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
+        shape = tuple(self.shape[a] for a in rest)
         n = math.prod(self.shape[a] for a in axes)
-        factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1
+        factors = self.transpose(*axes, *rest).reshape(n, *shape) * 1
         while n > 1:
             half = n // 2
             factors = record(arrays.concatenate(0), factors[:half] * factors[half : 2 * half], factors[2 * half :])
             n -= half
-        shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
+        if keepdims:
+            shape = arrays.keepdims_shape(self, axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
 
     def norm(self, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -550,7 +552,8 @@ class Tensor(Handle, Elementwise):
         if ord == 2:
             return record(fused.length, (self * self).sum(axis, keepdims))
         if abs(ord) == math.inf:
-            return abs(self).max(axis, keepdims) if ord == math.inf else abs(self).min(axis, keepdims)
+            extreme = Tensor.max if ord == math.inf else Tensor.min
+            return extreme(abs(self), axis, keepdims)
         if ord in (0, 1):
             return abs(self if ord else self.sign()).sum(axis, keepdims)
         return record(fused.norm(float(ord), axes, keepdims), self)
@@ -584,7 +587,7 @@ class Tensor(Handle, Elementwise):
         Tensor(1000.69314718)
         """
         out = record(fused.logsumexp(axis_of(axis, self.ndim)), self)
-        return out if keepdims else out.squeeze(tuple(range(self.ndim)) if axis is None else axis)
+        return out if keepdims else out.squeeze(axes_of(axis, self.ndim))
 
     def softmax(self, axis: int = -1) -> Tensor:
         """exp(a) / sum(exp(a)), without overflow.
