@@ -25,7 +25,7 @@ from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.walk import lock
 from ..scalars.kinds import is_node, node_of
-from ..tensor.node import lifted, may_meet
+from ..tensor.node import accepts_value, to_tensor
 from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
@@ -73,7 +73,7 @@ class Deferring(Interceptor):
         operands = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in operands)
         cls = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
         if cls is LazyTensor:  # now, since the transform may be over when the node is computed
-            operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
+            operands = tuple(to_tensor(x) if accepts_value(x) else x for x in operands)
         pending: Any = object.__new__(cls)
         pending._todo = row, operands, is_grad_enabled()
         holding(lock, _reads, pending, filter(is_node, operands))

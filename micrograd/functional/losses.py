@@ -357,7 +357,7 @@ def _is_list(x: Any) -> bool:
 
 
 def _class_index(target: Any, classes: int, name: str) -> int:
-    """The target as an int, which is the index of one of this number of classes. Raises for anything else."""
+    """The target as an int, the index of a class, of which there are `classes`. Raises for anything else."""
     try:
         i = index(target)
     except TypeError:

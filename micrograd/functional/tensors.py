@@ -86,7 +86,7 @@ def _scores_and_classes(scores: Any, target: Any) -> tuple[Tensor, np.ndarray]:
 
 
 def check_indices(indices: np.ndarray, n: int, name: str, things: str) -> None:
-    """Raise for the first index that is not that of one of n things."""
+    """Raise for the first index that is not in range(n), with a name for the n things."""
     needed = f"with {n} {things} it must be from 0 to {n - 1}, since {name} count from 0"
     _check_each(name, indices, (indices >= 0) & (indices < n), needed, IndexError)
 

@@ -123,7 +123,7 @@ def takes_numpys_names(function: Callable) -> Callable:
 
 
 def lengths(*shape: Any) -> tuple[int, ...]:
-    """A shape passed as separate ints, or as one sequence of them."""
+    """A shape that was passed as separate ints, or as one sequence of ints."""
     if len(shape) == 1 and isinstance(shape[0], (Sequence, np.ndarray)):
         (shape,) = shape
     try:
@@ -312,9 +312,9 @@ def mean(axis: Axis, keepdims: bool) -> Row:
 
 @cached_row
 def extreme(name: str, axis: Axis, keepdims: bool, first: bool = False) -> Row:
-    """The `max` or `min` over the axis; tied elements share the gradient equally, or the `first` one gets it.
+    """The `max` or `min` over the axis. Tied elements share the gradient equally, unless only the `first` gets it.
 
-    Of several nan, the last one then gets it, as in PyTorch.
+    With `first`, the last of several nan gets the gradient, as in PyTorch.
     """
 
     def rule(g: Any, out: Any, a: Any) -> Any:

@@ -41,7 +41,7 @@ from . import arrays
 from .arrays import Axis as Axis  # for the signatures of methods, which are those of functions here
 from .arrays import Shape as Shape
 from .arrays import plain_array, renamed, takes_numpys_names
-from .node import may_meet, operand, record
+from .node import accepts_value, operand, record
 from .tensor import Tensor, as_tensor, moved
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -160,7 +160,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """Choose from a where the condition holds, else from b.
 
     Args:
-        condition: booleans, or numbers that count as true unless 0, as an array, a Tensor, or for Values a single one.
+        condition: an array or a Tensor of booleans, or of numbers, which count as true unless 0. For Values a single
+            boolean or number.
         a, b: nodes, arrays or numbers. The three are broadcast together.
 
     Returns:
@@ -176,7 +177,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     Value(data=2.0, grad=0)
     """
     if isinstance(condition, (Tensor, np.ndarray)):
-        a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
+        a, b = (as_tensor(x) if accepts_value(x) else x for x in (a, b))
     if isinstance(condition, Tensor) and not any(isinstance(x, (Tensor, Value)) for x in (a, b)):
         a = Tensor(a, dtype=np.where(True, a, b).dtype)  # alone, they would be numbers to `compile`
     if any(isinstance(x, Value) for x in (condition, a, b)):

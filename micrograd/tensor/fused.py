@@ -1,4 +1,4 @@
-"""Fused rows: each restates, for speed, what a composition of other rows computes.
+"""Fused rows, each of which restates a composition of other rows, for speed.
 
 Without this file you would write a composition of several nodes, which has the same derivatives. A fused row makes one
 node, with one forward function, less to save, and a backward pass with fewer temporary arrays. It may also be more

@@ -40,12 +40,12 @@ from .node import (
     ArrayNode,
     Storage,
     array_of,
-    handle,
     is_operand,
     new_node,
     operand,
     order,
     record,
+    wrap,
     write,
 )
 
@@ -246,7 +246,7 @@ class Handle:
         """Accumulate d(self)/d(leaf) into `.grad` of every leaf that self depends on, and release the graph.
 
         Args:
-            gradient: the gradient at self, of self's shape; optional if self has one element, where it is 1.
+            gradient: the gradient at self, of self's shape. If self has one element, it is 1 by default.
             retain_graph: True keeps the graph for another pass; by default it is kept only under `create_graph`.
             create_graph: make the gradients Tensors that can be differentiated again.
             inputs: the Tensors to compute gradients for, instead of all leaves.
@@ -287,7 +287,7 @@ class Handle:
         """
         if modes_on and (symbol := traced(self)) is not self:  # `compile` traces
             return symbol.detach()
-        return self._node.storage.share(handle(new_node(read_data(self._node))))
+        return self._node.storage.share(wrap(new_node(read_data(self._node))))
 
     def retain_grad(self) -> None:
         """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf.
@@ -423,7 +423,7 @@ class Handle:
             A number.
 
         Raises:
-            ValueError: there is no index, and not one element.
+            ValueError: there is no index, and the Tensor does not have exactly one element.
         """
         array = read_data(self._node)
         if not index and array.size != 1:
@@ -495,6 +495,6 @@ def _checked_operands(children: Any) -> tuple[ArrayNode, ...]:
 
 
 def _restore(cls: type[Handle], data: Array, grad: Any, requires_grad: bool, label: str) -> Handle:
-    tensor = handle(new_node(data, LEAF if requires_grad else None), cls)
+    tensor = wrap(new_node(data, LEAF if requires_grad else None), cls)
     tensor._node._gradient, tensor._node.label = grad, label
     return tensor

@@ -60,7 +60,7 @@ class ArrayNode(Node):
     def tensor(self) -> Tensor:
         """The Tensor that wraps this node, or a new one if it is gone."""
         tensor = self._handle()
-        return handle(self) if tensor is None else tensor
+        return wrap(self) if tensor is None else tensor
 
     @property
     def data(self) -> Array:
@@ -128,7 +128,7 @@ class ArrayNode(Node):
         """The indices in `_x` of the values that the rules use."""
         return _indices_used(self._row, tuple(n._row is not None for n in self._b))
 
-    def _as_it_was(self, i: int, operand: Any, value: Any) -> Tensor:
+    def _as_it_was(self, i: int, operand: Any, value: Any, /) -> Tensor:
         if value is not None and i in self._values_used and not same_array(value, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
@@ -288,7 +288,7 @@ def order(array: Array) -> Any:
     return "F" if array.flags.fnc else "C"
 
 
-def handle(node: ArrayNode, cls: Any = None) -> Tensor:
+def wrap(node: ArrayNode, cls: Any = None) -> Tensor:
     """A new Tensor, or an instance of its subclass `cls`, that wraps the node."""
     tensor = _new(cls or ArrayNode.tensor_class)
     tensor._node = node
@@ -335,8 +335,8 @@ def operand(x: Any) -> tuple[Any, Any]:
         array = np.asarray(x)
     if isinstance(x, _NUMBERS) or (array.__class__ is Array and array.dtype.kind in "fiub"):
         return NOTHING, array
-    if may_meet(x):
-        return lifted(x)._node, x._data
+    if accepts_value(x):
+        return to_tensor(x)._node, x._data
     found = type(x).__name__ + (f" of dtype {array.dtype}" if array.__class__ is Array else "")
     hint = " (of an array of Values: np.exp, np.sum and the like)" if found.endswith("object") else ""
     raise TypeError(f"an operand is a node, a real number or an array of real numbers, found {found}{hint}")
@@ -377,7 +377,7 @@ def record(row: Row, *operands: Any) -> Tensor:
         error.add_note(f"in '{row.name}' of {'shape' if len(values) == 1 else 'shapes'} {shapes}")
         raise
     node = new_node(data if data.__class__ is Array else np.asarray(data))
-    out = handle(remember(node, row, tuple(nodes), values))
+    out = wrap(remember(node, row, tuple(nodes), values))
     if row.view and nodes[0] is not NOTHING and np.may_share_memory(node._data, values[0]):
         out._view = base_of(operands[0]), operands[0], row
         (nodes[0]._store or nodes[0].storage).share(out)
@@ -555,31 +555,31 @@ def _array_to_write(row: Row, a: Array, b: Any) -> Array:
 def is_operand(x: Any) -> bool:
     """True if x can be an operand of a Tensor."""
     plain_or_tensor = isinstance(x, (ArrayNode.tensor_class, *_NUMBERS, np.ndarray, np.number, *_LISTS))
-    return plain_or_tensor or may_meet(x)
+    return plain_or_tensor or accepts_value(x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Values among Tensors: transforms and `compile` turn numbers of a function into Values, which may meet Tensors there
 
 
-def may_meet(x: Any) -> TypeGuard[Value]:
+def accepts_value(x: Any) -> TypeGuard[Value]:
     """True for a Value that Tensors accept as an operand."""
     return isinstance(x, Value) and (is_differentiating() or listener().meets_arrays(x))
 
 
-def lifted(x: Any) -> Any:
-    """A number as an array of shape (); a Value as a Tensor that sends its gradient back to the Value."""
+def to_tensor(x: Any) -> Any:
+    """A number as an array of shape (). Of a Value, a Tensor that sends its gradient back to the Value."""
     if not isinstance(x, Value):
         return np.asarray(x)
     x = traced(x)
-    return _crossed(handle(new_node(np.broadcast_to(x._data, ()))), LIFT, x)
+    return _crossed(wrap(new_node(np.broadcast_to(x._data, ()))), TO_TENSOR, x)
 
 
-def lowered(x: Any) -> Any:
-    """An array of shape () as a number; a Tensor as a Value that sends its gradient back to the Tensor."""
+def to_value(x: Any) -> Any:
+    """The number in an array of shape (). Of a Tensor, a Value that sends its gradient back to the Tensor."""
     node, data = node_of(x), plain(x)
     number = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
-    return number if node is x else _crossed(fill_slots(_new(Value), number), LOWER, node)
+    return number if node is x else _crossed(fill_slots(_new(Value), number), TO_VALUE, node)
 
 
 def _crossed(result: Any, row: Row, operand: Any) -> Any:
@@ -590,5 +590,5 @@ def _crossed(result: Any, row: Row, operand: Any) -> Any:
     return result
 
 
-LIFT = Each("tensor", lifted, lambda g, _a: lowered(g))
-LOWER = Many("number", lowered, lambda g, _a: [lifted(g)])
+TO_TENSOR = Each("tensor", to_tensor, lambda g, _a: to_value(g))
+TO_VALUE = Many("number", to_value, lambda g, _a: [to_tensor(g)])

@@ -11,15 +11,15 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-__all__ = ["ArrayNode", "Storage", "Tensor", "arrays", "handle", "library", "new_node", "np"]
-__all__ += ["operand", "record", "remember", "stack"]
+__all__ = ["ArrayNode", "Storage", "Tensor", "arrays", "library", "new_node", "np"]
+__all__ += ["operand", "record", "remember", "stack", "wrap"]
 
 try:
     import numpy as np
 
     from . import arrays, library
     from .functions import Tensor, stack
-    from .node import ArrayNode, Storage, handle, new_node, operand, record, remember
+    from .node import ArrayNode, Storage, new_node, operand, record, remember, wrap
 except ModuleNotFoundError as _error:
     if _error.name != "numpy":
         raise

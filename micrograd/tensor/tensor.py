@@ -24,7 +24,7 @@ from ..scalars.methods import Elementwise, elementwise
 from . import arrays, fused
 from .arrays import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype, takes_numpys_names
 from .handle import Handle, comparison
-from .node import ArrayNode, is_operand, lifted, may_meet, record
+from .node import ArrayNode, accepts_value, is_operand, record, to_tensor
 
 
 def _operator(apply: Callable[[Any, Any], Any]) -> tuple[Callable[[Tensor, Any], Any], Callable[[Tensor, Any], Any]]:
@@ -37,6 +37,23 @@ def _operator(apply: Callable[[Any, Any], Any]) -> tuple[Callable[[Tensor, Any],
         return apply(other, self) if is_operand(other) else NotImplemented
 
     return method, reflected
+
+
+def _matmul(a: Any, b: Any) -> Tensor:
+    """a @ b, where a vector is a row on the left and a column on the right."""
+    a, b = as_tensor(a), as_tensor(b)
+    left, right = a.shape, b.shape  # read once, because `shape` is a property
+    if not left or not right:
+        raise ValueError(
+            f"@ needs at least one dimension on each side, found shapes {left} and {right}: use * for a number"
+        )
+    k, n = left[-1], right[max(len(right) - 2, 0)]
+    if k != n:
+        hint = f": did you mean a @ b.{'T' if len(right) == 2 else 'swapaxes(-1, -2)'}?" if k == right[-1] else ""
+        raise ValueError(f"cannot multiply {left} by {right}: their inner lengths are {k} and {n}{hint}")
+    out = record(arrays.matmul, a if len(left) > 1 else a.expand_dims(0), b if len(right) > 1 else b.expand_dims(1))
+    added_axes = [axis for axis, shape in ((-2, left), (-1, right)) if len(shape) == 1]
+    return out.squeeze(added_axes) if added_axes else out
 
 
 _to_a_node, _of_a_number = _operator(partial(record, ops.pow))
@@ -116,7 +133,7 @@ class Tensor(Handle, Elementwise):
         """The elements in another shape, in C order.
 
         Args:
-            shape: the new lengths, as one sequence or as several ints. One of them may be -1, for what remains.
+            shape: the new lengths, as one sequence or as several ints. A -1 stands for the length that remains.
             *more: the other lengths, if `shape` is the first.
 
         Returns:
@@ -305,7 +322,7 @@ class Tensor(Handle, Elementwise):
         Args:
             pad_width: the number of elements to add, as one int, a pair (before, after), or a pair for each axis.
             mode: "constant", or a mode of NumPy's that repeats elements ("edge", "reflect", "symmetric", "wrap").
-            constant_values: what to pad with in mode "constant", a number, or as `pad_width`.
+            constant_values: the number to pad with in mode "constant", or several, as in `pad_width`.
 
         Returns:
             A Tensor with each length increased by its pair. The gradient flows through all that was padded.
@@ -526,15 +543,15 @@ class Tensor(Handle, Elementwise):
 
         Args:
             ord: None is the Euclidean norm, over any axes. Over one axis any number p, for sum(|x|**p)**(1/p): 1 is the
-                sum of absolute values, inf and -inf are the largest and the smallest of them, and 0 counts what is
-                not 0. Over two axes "fro" is the Frobenius norm.
+                sum of absolute values, inf and -inf are the largest and the smallest of them, and 0 is the number of
+                elements that are not 0. Over two axes "fro" is the Frobenius norm.
             axis, keepdims: as in `sum`.
 
         Returns:
             A Tensor without those axes, of floats. Where the norm is 0, so is its gradient.
 
         Raises:
-            ValueError: an `ord` that is not one for that number of axes.
+            ValueError: there is no such norm over that number of axes.
 
         >>> Tensor([3.0, 4.0]).norm(), Tensor([1.0, 2.0]).norm(3) ** 3
         (Tensor(5.), Tensor(9.))
@@ -621,7 +638,7 @@ class Tensor(Handle, Elementwise):
 
     __matmul__: ClassVar[Callable[[Any, Any], Tensor]]
     __rmatmul__: ClassVar[Callable[[Any, Any], Tensor]]
-    __matmul__, __rmatmul__ = _operator(lambda a, b: _matmul(a, b))
+    __matmul__, __rmatmul__ = _operator(_matmul)
 
 
 def _triangle(a: Tensor, k: int) -> np.ndarray:
@@ -643,26 +660,11 @@ for _name, _method in [*vars(Tensor).items(), ("__init__", Handle.__init__)]:
         setattr(Tensor, _name, checked(_method))
 
 
-def _matmul(a: Any, b: Any) -> Tensor:
-    """a @ b, where a vector is a row on the left and a column on the right."""
-    a, b = as_tensor(a), as_tensor(b)
-    left, right = a.shape, b.shape  # read once, because `shape` is a property
-    if not left or not right:
-        raise ValueError(
-            f"@ needs at least one dimension on each side, found shapes {left} and {right}: use * for a number"
-        )
-    k, n = left[-1], right[max(len(right) - 2, 0)]
-    if k != n:
-        hint = f": did you mean a @ b.{'T' if len(right) == 2 else 'swapaxes(-1, -2)'}?" if k == right[-1] else ""
-        raise ValueError(f"cannot multiply {left} by {right}: their inner lengths are {k} and {n}{hint}")
-    out = record(arrays.matmul, a if len(left) > 1 else a.expand_dims(0), b if len(right) > 1 else b.expand_dims(1))
-    added_axes = [axis for axis, shape in ((-2, left), (-1, right)) if len(shape) == 1]
-    return out.squeeze(added_axes) if added_axes else out
-
-
 def as_tensor(x: Any) -> Tensor:
     """x itself if it is a Tensor, else a Tensor of it."""
-    return x if isinstance(x, Tensor) else lifted(x) if may_meet(x) else Tensor(x)
+    if isinstance(x, Tensor):
+        return x
+    return to_tensor(x) if accepts_value(x) else Tensor(x)
 
 
 ArrayNode.tensor_class = Tensor
