@@ -25,7 +25,7 @@ from ..engine.rows import Row
 from ..engine.value import Value
 from ..engine.walk import lock
 from ..scalars.kinds import is_node, node_of
-from ..tensor.node import lifted, may_meet
+from ..tensor.node import accepts_value, to_tensor
 from ..tensor.tensor import Tensor
 
 __all__ = ["lazy", "realize"]
@@ -74,7 +74,7 @@ class Deferring(Interceptor):
         cls = LazyTensor if any(isinstance(x, Tensor) for x in operands) else LazyValue
         # Values become Tensors now, since the transform that allows it may be over when the node is computed.
         if cls is LazyTensor:
-            operands = tuple(lifted(x) if may_meet(x) else x for x in operands)
+            operands = tuple(to_tensor(x) if accepts_value(x) else x for x in operands)
         pending: Any = object.__new__(cls)
         pending._todo = row, operands, is_grad_enabled()
         holding(lock, _reads, pending, filter(is_node, operands))

@@ -44,7 +44,7 @@ from ..scalars.kinds import differentiating, hidden, is_node, is_tracing, node_o
 from ..scalars.ops import copied
 from ..scalars.passes import run_pass, topological
 from ..scalars.roots import seeded
-from ..tensor.optional import Tensor, handle, np, stack
+from ..tensor.optional import Tensor, np, stack, wrap
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
 
@@ -240,7 +240,7 @@ def _fresh(x: Any) -> Any:
     fresh = copied(x) if x.requires_grad else _leaf_like(x)
     if not all(cls.__module__.startswith("micrograd.") for cls in type(x).__mro__[:-1]):
         if type(fresh) is not type(x):  # an op on Tensors makes a Tensor
-            fresh = handle(fresh._node, type(x))
+            fresh = wrap(fresh._node, type(x))
         vars(fresh).update((name, attribute) for name, attribute in vars(x).items() if name[0] != "_")
     return fresh
 

@@ -62,13 +62,13 @@ def unknown(owner: str, name: str, names: dict[str, str] = NAMES, x: Any = None)
     return AttributeError(f"{owner} has no attribute {name!r}{hint and f': {hint}'}", name=name)
 
 
-def check(keywords: dict[str, Any], function: Callable | None = None, owner: str = "") -> None:
-    """Raise a TypeError for a keyword that has another name here or, given the function, that it does not take."""
+def check(keywords: dict[str, Any], function: Callable, owner: str) -> None:
+    """Raise a TypeError for a keyword that the function does not take, with the name that is meant."""
     from difflib import get_close_matches  # not at the top: only mistakes need these
     from inspect import signature
 
-    known = signature(function).parameters if function else {**keywords, **dict.fromkeys(KEYWORDS.values())}
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values() if function):
+    known = signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return
     for name in keywords:
         if (word := KEYWORDS.get(name)) in known:

@@ -45,7 +45,7 @@ from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
 from ..scalars.roots import seeded
 from ..scalars.rows import Many, nothing
-from ..tensor.optional import Storage, Tensor, handle, new_node, np
+from ..tensor.optional import Storage, Tensor, new_node, np, wrap
 from .build import Built, Out, counts_differ
 from .inputs import untraced
 from .lowered import Read, vector
@@ -152,7 +152,7 @@ class Program:
         """A node with the value, and the call as its history; without a call, the value."""
         if call is None:
             return value
-        node: Any = handle(new_node(np.asarray(value))) if out.is_array else fill_slots(object.__new__(Value), value)
+        node: Any = wrap(new_node(np.asarray(value))) if out.is_array else fill_slots(object.__new__(Value), value)
         if out.root is not None and call.operands:
             if out.is_array:
                 saved = () if self.built.fused else call.storages()
@@ -444,7 +444,7 @@ def _must_equal(x: Any) -> Any:
 
 def _as_now(x: Any) -> Any:
     """An argument, unaffected by later changes to its node."""
-    return x._as_now() if isinstance(x, Value) else handle(new_node(x._node._data)) if isinstance(x, Tensor) else x
+    return x._as_now() if isinstance(x, Value) else wrap(new_node(x._node._data)) if isinstance(x, Tensor) else x
 
 
 def _copied(x: Any) -> Any:

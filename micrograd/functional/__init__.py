@@ -1,7 +1,7 @@
 """Losses and the functions they are made of, for lists of Values and for Tensors; `linear`, convolution and pooling.
 
     losses.py    the losses: formulas for Values
-    tensors.py   what is different in them for Tensors
+    tensors.py   the losses of Tensors
     layers.py    `linear`, `conv2d`, `max_pool2d`, `avg_pool2d`
 
 For Values, a list has the scores of one sample, and a list of lists those of a batch; a plain number in a list is a

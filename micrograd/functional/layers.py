@@ -2,7 +2,7 @@
 
 An image has the shape (..., channels, height, width), with any number of leading axes, such as the batch. Convolution
 and pooling use sliding windows, a view of the image (`arrays.windows`). A convolution is then a matrix product,
-(filters, window size) @ (window size, windows); pooling reduces each window.
+(filters, window size) @ (window size, windows). Pooling reduces each window.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from math import prod
 from operator import index
 from typing import Any
 
-from ..tensor import arrays
+from ..tensor import arrays, fused
 from ..tensor.node import record
 from ..tensor.optional import np
 from ..tensor.tensor import Tensor, as_tensor
-from ..tensor.tensor import linear as fused_linear
 
 Pair = tuple[int, int]
 Sides = tuple[Pair, ...]  # before and after, for each axis
@@ -27,7 +26,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     Use it where the weights are not those of a layer `Linear`.
 
     Args:
-        x: a Tensor of shape (..., in), or what makes one.
+        x: shape (..., in), a Tensor, an array or a list.
         weight: shape (out, in).
         bias: shape (out,), or None.
 
@@ -42,7 +41,13 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     >>> linear(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
     Tensor([[11.5]])
     """
-    return fused_linear(x, weight, bias)
+    x, weight = as_tensor(x), as_tensor(weight)
+    if bias is None:
+        return x @ weight.T
+    bias = as_tensor(bias)
+    if weight.ndim == 2 and bias.ndim == 1:
+        return record(fused.linear, x, weight, bias)
+    return x @ weight.T + bias
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -78,7 +83,7 @@ def conv2d(
     >>> conv2d([[[0.0, 0.0, 5.0, 5.0]]], edges)
     Tensor([[[ 0., -5.,  0.]]])
     """
-    x, weight = _picture(x), as_tensor(weight)
+    x, weight = _image(x), as_tensor(weight)
     if weight.ndim != 4:
         raise ValueError(
             f"found a weight of shape {weight.shape}: it needs (filters, channels / groups, height, width)"
@@ -90,10 +95,12 @@ def conv2d(
             f"the weight is for {channels * groups} channels, and {filters} filters are shared among the groups"
         )
     stride, dilation = pair(stride, "stride"), pair(dilation, "dilation")
-    seen = _windows(x, (size[0], size[1]), stride, _padding(padding, size, stride, dilation), dilation)
-    (*samples, _, _, _, height, width), of_each = seen.shape, channels * prod(size)
-    columns = seen.reshape(*samples, groups, of_each, height * width)
-    out = (weight.reshape(groups, filters // groups, of_each) @ columns).reshape(*samples, filters, height, width)
+    windows = _windows(x, (size[0], size[1]), stride, _padding(padding, size, stride, dilation), dilation)
+    *samples, _, _, _, rows, columns = windows.shape
+    window_size = channels * prod(size)
+    windows = windows.reshape(*samples, groups, window_size, rows * columns)
+    products = weight.reshape(groups, filters // groups, window_size) @ windows
+    out = products.reshape(*samples, filters, rows, columns)
     return out if bias is None else out + as_tensor(bias).reshape(filters, 1, 1)
 
 
@@ -119,9 +126,9 @@ def max_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, d
     >>> max_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 5.0]]], 2)
     Tensor([[[4., 5.]]])
     """
-    seen = _pooled(_picture(x), kernel_size, stride, padding, dilation, fill=-np.inf)
-    *rest, height, width, rows, columns = seen.shape
-    return record(arrays.extreme("max", -3, False, True), seen.reshape(*rest, height * width, rows, columns))
+    windows = _pooling_windows(x, kernel_size, stride, padding, dilation, fill=-np.inf)
+    *rest, height, width, rows, columns = windows.shape
+    return record(arrays.extreme("max", -3, False, True), windows.reshape(*rest, height * width, rows, columns))
 
 
 def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
@@ -144,11 +151,12 @@ def avg_pool2d(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0) -
     >>> avg_pool2d([[[1.0, 2.0, 0.0, 0.0], [3.0, 4.0, 0.0, 6.0]]], 2)
     Tensor([[[2.5, 1.5]]])
     """
-    return _pooled(_picture(x), kernel_size, stride, padding, 1).mean((-4, -3))
+    return _pooling_windows(x, kernel_size, stride, padding, 1).mean((-4, -3))
 
 
-def _pooled(x: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, fill: float = 0.0) -> Tensor:
-    """The windows of a pooling, whose stride defaults to their size."""
+def _pooling_windows(x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, fill: float = 0.0) -> Tensor:
+    """The windows of a pooling, whose stride defaults to the size of a window."""
+    x = _image(x)
     size, padding = pair(kernel_size, "kernel_size"), pair(padding, "padding", 0)
     if any(2 * p > k for p, k in zip(padding, size, strict=True)):
         raise ValueError(f"the padding {padding} is more than half of the windows {size}, so some would be empty")
@@ -182,17 +190,17 @@ def _on_both_sides(padding: Pair) -> Sides:
 
 def pair(setting: Any, name: str, least: int = 1) -> Pair:
     """A pair of ints, one for each axis, from a pair or a single int; ValueError if one is below `least`."""
-    parts = tuple(setting) if isinstance(setting, (tuple, list)) else (setting, setting)
     try:
-        pair = tuple(map(index, parts))
+        ints = tuple(map(index, setting if isinstance(setting, (tuple, list)) else (setting, setting)))
     except TypeError:
-        pair = ()
-    if len(pair) != 2 or min(pair) < least:
+        ints = ()
+    if len(ints) != 2 or min(ints) < least:
         raise ValueError(f"{name} is a whole number, or one for each axis, at least {least}; found {setting!r:.50}")
-    return pair
+    return ints
 
 
-def _picture(x: Any) -> Tensor:
+def _image(x: Any) -> Tensor:
+    """An image or a batch of images as a Tensor of floats, checked."""
     x = as_tensor(x)
     if x.ndim < 3:
         raise ValueError(f"an image needs the axes (channels, height, width), and this one has shape {x.shape}")

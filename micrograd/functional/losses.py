@@ -1,4 +1,4 @@
-"""Losses, and the functions they are made of, for lists of Values; for Tensors they ask `tensors.py`."""
+"""Losses, and the functions they are made of, for lists of Values. Those of Tensors are in `tensors.py`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def bce_with_logits(logits: Any, targets: Any, reduction: str = "mean") -> Any:
     return loss
 
 
-# What a target must be: a predicate on numbers or, elementwise, on arrays; and the words for it
+# Conditions on targets: a predicate on numbers or, elementwise, on arrays, and what to say if a target violates it
 _SIGN = (lambda t: abs(t) == 1, "a hinge loss takes -1 or 1; 2 * y - 1 makes them of 0 and 1")
 _PROBABILITY = (lambda t: (t >= 0) & (t <= 1), "a binary cross-entropy takes probabilities, from 0 to 1")
 
@@ -116,7 +116,7 @@ def _of_pairs(name: str, formula: Callable, scores: Any, targets: Any, reduction
 
 
 def _check_targets(targets: Sequence[Any], allowed: Callable[[Any], Any], needed: str) -> None:
-    """Raise for the first target that is not allowed; each is a number or, in a compiled batch, one for each sample."""
+    """Raise for the first target that is not allowed. In a compiled batch a target is an array, one for each sample."""
     for i, t in enumerate(targets):
         for x in t.ravel().tolist() if hasattr(t, "ravel") else [t]:
             if not allowed(x):
@@ -204,9 +204,9 @@ def softmax(logits: Any, axis: int = -1) -> Any:
     if _is_tensor(logits):
         return logits.softmax(axis)
     _, shifted = _shifted(logits, axis)
-    parts = [x.exp() for x in shifted]
-    whole = _total(parts)
-    return [part / whole for part in parts]
+    exps = [x.exp() for x in shifted]
+    total = _total(exps)
+    return [x / total for x in exps]
 
 
 def log_softmax(logits: Any, axis: int = -1) -> Any:
@@ -226,8 +226,8 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
     if _is_tensor(logits):
         return logits.log_softmax(axis)
     _, shifted = _shifted(logits, axis)
-    whole = _total([x.exp() for x in shifted]).log()
-    return [x - whole for x in shifted]
+    log_of_total = _total([x.exp() for x in shifted]).log()
+    return [x - log_of_total for x in shifted]
 
 
 def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
@@ -257,7 +257,7 @@ def logsumexp(xs: Any, axis: int = -1, keepdims: bool = False) -> Any:
 def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
     """The maximum, and the values minus the maximum, so that exp cannot overflow.
 
-    The maximum is a constant here: it cancels out of the result, and so does its derivative.
+    The maximum is a constant here, because it cancels out of the result, and so does its derivative.
     """
     if axis not in (0, -1):
         raise ValueError(f"a list has no axis {axis!r}: its only one is 0, or -1 counted from the end")
@@ -273,16 +273,16 @@ def _shifted(xs: Sequence[Number], axis: int) -> tuple[Number, list[Value]]:
 
 def _of_classes(loss: Callable[[list[Value], int], Value], scores: Any, target: Any, reduction: str) -> Any:
     """The loss of one sample (a list of scores, an index), or the reduced loss of a batch (a list of each)."""
-    scores = _listed(scores, "scores")
+    scores = _as_list(scores, "scores")
     if not _is_list(scores[0]):
-        return loss(_values(scores, "scores"), _class(target, len(scores), "target"))
-    targets = _listed(target, "targets")
+        return loss(_values(scores, "scores"), _class_index(target, len(scores), "target"))
+    targets = _as_list(target, "targets")
     _check_lengths(scores, targets)
     rows = [_values(row, f"scores[{i}]") for i, row in enumerate(scores)]
     if len({len(row) for row in rows}) > 1:
         raise ValueError(f"the rows have {[len(row) for row in rows]} scores, but each sample needs one for each class")
-    classes = [_class(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
-    return _reduced([loss(row, i) for row, i in zip(rows, classes, strict=True)], reduction)
+    classes = [_class_index(t, len(rows[0]), f"targets[{i}]") for i, t in enumerate(targets)]
+    return _reduced([loss(row, c) for row, c in zip(rows, classes, strict=True)], reduction)
 
 
 # PyTorch's names
@@ -292,7 +292,7 @@ binary_cross_entropy_with_logits = bce_with_logits
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Arguments, checked; sums
+# Checks of arguments, and sums
 
 
 def _is_tensor(x: Any) -> bool:
@@ -329,8 +329,8 @@ def _check_lengths(scores: list[Any], targets: list[Any]) -> None:
 
 
 def _values(xs: Any, name: str) -> list[Value]:
-    """A non-empty list of Values, in which numbers become constants; raises otherwise."""
-    return [_value(x, f"{name}[{i}]") for i, x in enumerate(_listed(xs, name))]
+    """A non-empty list of Values, in which numbers become constants. Raises for anything else."""
+    return [_value(x, f"{name}[{i}]") for i, x in enumerate(_as_list(xs, name))]
 
 
 def _value(x: Any, name: str) -> Value:
@@ -342,7 +342,8 @@ def _value(x: Any, name: str) -> Value:
     return Value(float(x), requires_grad=False)
 
 
-def _listed(xs: Any, name: str) -> list[Any]:
+def _as_list(xs: Any, name: str) -> list[Any]:
+    """A non-empty list of the same objects. Raises for anything else."""
     if not _is_list(xs):
         raise TypeError(f"{name} must be a list of Values or numbers, found {type(xs).__name__}")
     if not len(xs):
@@ -351,11 +352,12 @@ def _listed(xs: Any, name: str) -> list[Any]:
 
 
 def _is_list(x: Any) -> bool:
-    """True for a list, a tuple or an array; not for a mapping, a set, a string or an iterator."""
+    """True for a list, a tuple or an array. False for a mapping, a set, a string or an iterator."""
     return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not isinstance(x, (str, bytes, Mapping))
 
 
-def _class(target: Any, classes: int, name: str) -> int:
+def _class_index(target: Any, classes: int, name: str) -> int:
+    """The target as an int, the index of a class, of which there are `classes`. Raises for anything else."""
     try:
         i = index(target)
     except TypeError:

@@ -27,12 +27,12 @@ import numpy as np
 
 from ..common.words import checked
 from ..engine.modes import listener
-from ..functional.layers import Pair, avg_pool2d, conv2d, max_pool2d, pair
+from ..functional.layers import Pair, avg_pool2d, conv2d, linear, max_pool2d, pair
 from ..functional.losses import cross_entropy
 from ..functional.tensors import check_indices
 from ..scalars.kinds import plain, traced, verify
 from ..tensor.randomness import generator
-from ..tensor.tensor import Tensor, as_tensor, linear
+from ..tensor.tensor import Tensor, as_tensor
 from .module import Module
 from .neurons import Activation, Layer, positive_int
 

@@ -2,19 +2,19 @@
 
 library      NumPy's functions, as rows call them
 arrays       the rows of shapes, selections, reductions and products, and their settings, checked
-fused        rows that restate a composition of others, for speed
-node         the node of an array: what it saves, recording an op, and an in-place write
+fused        rows that each restate a composition of rows, for speed
+node         the node of an array: what it saves, how an op is recorded, in place too
 handle       what a Tensor is: data, grad, in-place operations, comparisons
 tensor       what a Tensor can do: the methods that return Tensors
-functions    the methods as functions, functions of several arrays, and NumPy's own on Tensors
+functions    the methods as functions, functions of several arrays, and NumPy's own functions on Tensors
 creation     zeros, ones, random numbers
 randomness   manual_seed, and the generator
-optional     NumPy and Tensors, or what stands for them where NumPy is not installed
+optional     NumPy and Tensors, or placeholders where NumPy is not installed
 flat         gradients of many parameters as one array, for `reduce=` of an optimizer
 """
 
 try:
-    from .functions import Tensor as Tensor  # by now, NumPy's functions accept Tensors
+    from .functions import Tensor as Tensor  # which also makes NumPy's functions accept Tensors
 except ModuleNotFoundError as _error:  # Values need no NumPy
     if _error.name != "numpy":
         raise

@@ -10,16 +10,15 @@ and dtype of a Tensor, an array, or a list of numbers. In all of them:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..common.words import checked
+from .arrays import Shape, lengths
 from .randomness import generator
-from .tensor import Tensor, lengths
+from .tensor import Tensor
 
-Shape = int | Sequence[int]
 Generator = np.random.Generator | None
 
 

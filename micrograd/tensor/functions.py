@@ -1,10 +1,10 @@
 """NumPy's functions for nodes: `exp(x)` beside `x.exp()`, and those that are not methods, such as `where` and `stack`.
 
-Most are generated: one for each public row of `ops`, taking Values, Tensors, arrays and numbers, and one for each
-method of Tensor, taking arrays too. The others are written here, and registered by `@function`. If an operand is a
-node, so is the result; arrays and lists of numbers give arrays, as in NumPy. (An array of Values, such as the product
-of an array and a Value, is for NumPy's own functions, which call the Values' methods.) NumPy's functions of the same
-names call these for Tensors: the protocols are at the end.
+Most of the functions are generated: one for each public row of `ops`, which takes Values, Tensors, arrays and numbers,
+and one for each method of Tensor, which takes arrays too. The other functions are written here, and registered by
+`@function`. If an operand is a node, so is the result. Arrays and lists of numbers give arrays, as in NumPy. (An array
+of Values, such as the product of an array and a Value, is for NumPy's own functions, which call the Values' methods.)
+For Tensors, NumPy's functions of the same names call the functions here, by the protocols at the end of this file.
 
 >>> from micrograd.tensor import Tensor
 >>> x = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ..common.trees import leaves, tree_map
-from ..common.words import check, unknown
+from ..common.words import checked, unknown
 from ..engine.rows import Row
 from ..engine.value import Node, Value
 from ..scalars import ops
@@ -40,35 +40,34 @@ from ..scalars.kinds import hidden, is_node, read_data, traced
 from . import arrays
 from .arrays import Axis as Axis  # for the signatures of methods, which are those of functions here
 from .arrays import Shape as Shape
-from .arrays import in_numpys_words, in_words_here, plain_array
-from .node import may_meet, operand, record
-from .tensor import Tensor, as_tensor, chosen
+from .arrays import plain_array, renamed, takes_numpys_names
+from .node import accepts_value, operand, record
+from .tensor import Tensor, as_tensor, moved
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
-def function(made: Callable) -> Callable:
-    """Register a public function of Tensors, arrays and lists; if none is a Tensor, the result is an array.
+def function(on_tensors: Callable) -> Callable:
+    """Register a public function of Tensors, arrays and lists. Without a Tensor among them, the result is an array.
 
-    It also implements NumPy's function of the same name for Tensors.
+    The function also implements NumPy's function of the same name for Tensors.
     """
 
-    made = in_numpys_words(made)
+    on_tensors = checked(takes_numpys_names(on_tensors))
 
-    @wraps(made)
-    def called(*operands: Any, **named: Any) -> Any:
-        check(named)
-        out = made(*operands, **named)
-        if any(map(is_node, leaves((operands, named)))):
+    @wraps(on_tensors)
+    def called(*operands: Any, **keywords: Any) -> Any:
+        out = on_tensors(*operands, **keywords)
+        if any(map(is_node, leaves((operands, keywords)))):
             return out
         return [part.data for part in out] if isinstance(out, list) else out.data[()]
 
-    FUNCTIONS[made.__name__] = called
+    FUNCTIONS[on_tensors.__name__] = called
     return called
 
 
 def _operand(x: Any) -> Any:
-    """An operand as rows take it: nodes and numbers unchanged, lists as arrays."""
+    """An operand for a row: nodes and numbers unchanged, lists as arrays."""
     return x if isinstance(x, (int, float)) or hasattr(x, "_apply") else operand(np.asarray(x))[1]
 
 
@@ -85,39 +84,41 @@ def elementwise(row: Row, name: str) -> Callable:
     def binary(a: Any, b: Any) -> Any:
         return row(_operand(a), _operand(b))
 
-    made = unary if row.to_b is None else binary
-    made.__name__ = made.__qualname__ = name
-    takes, numbers = "a, b: nodes, arrays or numbers, broadcast together", (3.0, 4.0)
+    function: Callable
     if row.to_b is None:
-        takes, numbers = "a: a node, an array or a number", (0.5,) if row.forward(0.5) > -1 else (2.0,)
+        function, takes = unary, "a: a node, an array or a number"
+        numbers = (0.5,) if row.forward(0.5) > -1 else (2.0,)  # some functions are nan at 0.5
+    else:
+        function, takes, numbers = binary, "a, b: nodes, arrays or numbers, broadcast together", (3.0, 4.0)
+    function.__name__ = function.__qualname__ = name
     returns = "The result for each element, as a node for nodes, an array for arrays, and else a number"
     call = f"round(micrograd.{name}({', '.join(map(str, numbers))}), 4)"
     example = f">>> import micrograd\n>>> {call}\n{round(row.forward(*numbers), 4)}\n"
-    made.__doc__ = f"{row.doc}.\n\nArgs:\n    {takes}.\n\nReturns:\n    {returns}.\n\n{example}"
-    return made
+    function.__doc__ = f"{row.doc}.\n\nArgs:\n    {takes}.\n\nReturns:\n    {returns}.\n\n{example}"
+    return function
 
 
-def _like_method(name: str, made: Callable) -> Callable:
+def _like_method(name: str, function: Callable) -> Callable:
     """A function whose first parameter is `a`, with the name, the signature and the docstring of a method of Tensor."""
     method = getattr(Tensor, name)
-    made = wraps(method)(made)  # whose `__wrapped__` tells where the annotations are defined
+    function = wraps(method)(function)  # its `__wrapped__` tells where the annotations are defined
     self, *settings = inspect.signature(method).parameters.values()
-    settings = [x for x in settings if x.kind is not x.VAR_KEYWORD]  # of clip, which names misspelt ones
-    made.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
+    settings = [x for x in settings if x.kind is not x.VAR_KEYWORD]  # clip has `**_misspelt`
+    function.__signature__ = inspect.Signature([self.replace(name="a"), *settings])  # type: ignore[attr-defined]
     takes = "    a: a Tensor, or an array or a list, for which the result is an array.\n"
-    made.__doc__ = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)
-    made.__module__, made.__qualname__ = __name__, name
-    return made
+    function.__doc__ = inspect.cleandoc(method.__doc__ or "").replace("Args:\n", f"Args:\n{takes}", 1)
+    function.__module__, function.__qualname__ = __name__, name
+    return function
 
 
 FUNCTIONS |= {name: elementwise(row, name) for name, row in ops.PUBLIC.items()}
 for _name, _maker in ops.MAKERS.items():
-    FUNCTIONS[_name] = in_numpys_words(
-        _like_method(_name, lambda a, *rest, _of=_maker, **named: _of(*rest, **named)(_operand(a)))
+    FUNCTIONS[_name] = takes_numpys_names(
+        _like_method(_name, lambda a, *rest, _of=_maker, **keywords: _of(*rest, **keywords)(_operand(a)))
     )
 for _name, _method in vars(Tensor).items():
     if _name[0] != "_" and _name not in FUNCTIONS and inspect.isfunction(_method):
-        function(_like_method(_name, lambda a, *rest, _of=_method, **named: _of(as_tensor(a), *rest, **named)))
+        function(_like_method(_name, lambda a, *rest, _of=_method, **keywords: _of(as_tensor(a), *rest, **keywords)))
 
 
 def __getattr__(name: str) -> Callable:
@@ -159,7 +160,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """Choose from a where the condition holds, else from b.
 
     Args:
-        condition: booleans, or numbers that count as true unless 0, as an array, a Tensor, or for Values a single one.
+        condition: an array or a Tensor of booleans, or of numbers, which count as true unless 0. For Values a single
+            boolean or number.
         a, b: nodes, arrays or numbers. The three are broadcast together.
 
     Returns:
@@ -175,13 +177,13 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     Value(data=2.0, grad=0)
     """
     if isinstance(condition, (Tensor, np.ndarray)):
-        a, b = (as_tensor(x) if may_meet(x) else x for x in (a, b))
+        a, b = (as_tensor(x) if accepts_value(x) else x for x in (a, b))
     if isinstance(condition, Tensor) and not any(isinstance(x, (Tensor, Value)) for x in (a, b)):
         a = Tensor(a, dtype=np.where(True, a, b).dtype)  # alone, they would be numbers to `compile`
-    if isinstance(a, Value) or isinstance(b, Value) or isinstance(condition, Value):
+    if any(isinstance(x, Value) for x in (condition, a, b)):
         return _where_of_values(condition, a, b)
-    chosen = traced(condition)._node._data if isinstance(condition, Tensor) else _operand(np.asarray(condition))
-    return record(arrays.where(chosen != 0), a, b)  # != makes a new array, unaffected by later writes to the condition
+    mask = traced(condition)._node._data if isinstance(condition, Tensor) else _operand(np.asarray(condition))
+    return record(arrays.where(mask != 0), a, b)  # != makes a new array, unaffected by later writes to the condition
 
 
 def _where_of_values(condition: Any, a: Any, b: Any) -> Any:
@@ -215,21 +217,22 @@ def take_along_axis(a: Any, indices: Any, axis: int | None = -1) -> Any:
     >>> take_along_axis(x, np.argsort(x.data), 1)
     Tensor([[1., 2., 3.]])
     """
-    a, places = as_tensor(a), plain_array(indices)
-    if places.dtype.kind not in "iu":
-        raise TypeError(f"take_along_axis takes integer indices, found dtype {places.dtype}")
+    a, indices = as_tensor(a), plain_array(indices)
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"take_along_axis takes integer indices, found dtype {indices.dtype}")
     if axis is None:
         a, axis = a.flatten(), 0
-    if places.ndim != a.ndim:
+    if indices.ndim != a.ndim:
         raise ValueError(
-            f"take_along_axis of shape {a.shape} needs indices of {a.ndim} dimensions, found {places.shape}"
+            f"take_along_axis of shape {a.shape} needs indices of {a.ndim} dimensions, found {indices.shape}"
         )
     axis = normalize_axis_index(axis, a.ndim)
-    wide = np.broadcast_shapes(_with_length(a.shape, axis, 1), _with_length(places.shape, axis, 1))
-    places = np.broadcast_to(places, _with_length(wide, axis, places.shape[axis]))
-    if a.shape != (shape := _with_length(wide, axis, a.shape[axis])):
+    shape = np.broadcast_shapes(_with_length(a.shape, axis, 1), _with_length(indices.shape, axis, 1))
+    indices = np.broadcast_to(indices, _with_length(shape, axis, indices.shape[axis]))
+    shape = _with_length(shape, axis, a.shape[axis])
+    if a.shape != shape:
         a = a.broadcast_to(shape)
-    return record(arrays.take_along_axis(places, axis), a)
+    return record(arrays.take_along_axis(indices, axis), a)
 
 
 def _with_length(shape: tuple[int, ...], axis: int, length: int) -> tuple[int, ...]:
@@ -455,29 +458,31 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
     >>> einsum("ij,j->i", m, [1.0, 10.0]), einsum("ii", m)
     (Tensor([21., 43.]), Tensor(5.))
     """
-    given = [subscripts, *operands]
-    places = range(1, len(given)) if isinstance(subscripts, str) else range(0, len(given) // 2 * 2, 2)
-    tensors = tensors_of([given[i] for i in places], "einsum")
-    inputs, output = _letters(given, places, [t.shape for t in tensors])
+    arguments = [subscripts, *operands]
+    of_letters = isinstance(subscripts, str)
+    positions = range(1, len(arguments)) if of_letters else range(0, len(arguments) // 2 * 2, 2)  # of the operands
+    tensors = tensors_of([arguments[i] for i in positions], "einsum")
+    inputs, output = _letters(arguments, positions, [t.shape for t in tensors])
     pairs = [_diagonal(t, letters) for t, letters in zip(tensors, inputs, strict=True)]
     row = arrays.einsum(tuple(letters for _, letters in pairs), output)
     return record(row, *[t for t, _ in pairs])
 
 
-def _letters(given: list[Any], places: Sequence[int], shapes: list[tuple[int, ...]]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, with "..." replaced by letters, as NumPy parses them."""
-    for i, shape in zip(places, shapes, strict=True):
-        given[i] = np.broadcast_to(0.0, shape)
-    lists = [x for i, x in enumerate(given) if i not in places and isinstance(x, (list, tuple, np.ndarray))]
-    ints = [x for subscripts in lists for x in subscripts if isinstance(x, (int, np.integer))]
-    if not all(0 <= x < 52 for x in ints):  # which names the letters
+def _letters(arguments: list[Any], positions: Sequence[int], shapes: list[tuple[int, ...]]) -> tuple[list[str], str]:
+    """The letters of each operand and of the result, with "..." replaced by letters, parsed by NumPy."""
+    for i, shape in zip(positions, shapes, strict=True):
+        arguments[i] = np.broadcast_to(0.0, shape)
+    subscripts = [x for i, x in enumerate(arguments) if i not in positions]
+    lists = [x for x in subscripts if isinstance(x, (list, tuple, np.ndarray))]
+    ints = [x for axes in lists for x in axes if isinstance(x, (int, np.integer))]
+    if not all(0 <= x < 52 for x in ints):  # NumPy has 52 letters
         raise ValueError(f"the ints that name the axes of einsum are in the range [0, 52), found {ints}")
     try:
-        path: Any = np.einsum_path(*given, optimize=False, einsum_call=True)[1]  # type: ignore[call-overload]
+        path: Any = np.einsum_path(*arguments, optimize=False, einsum_call=True)[1]  # type: ignore[call-overload]
     except (ValueError, TypeError) as error:
-        error.add_note(f"in einsum of {', '.join(map(repr, given[:1] if 0 not in places else given[1::2]))}: {shapes}")
+        error.add_note(f"in einsum of {', '.join(map(repr, subscripts))}: {shapes}")
         raise
-    order, *rest = path[0]  # all operands, in one step
+    order, *rest = path[0]  # the only step, of all operands
     text, _, output = next(part for part in rest if isinstance(part, str)).partition("->")
     inputs = [letters for _, letters in sorted(zip(order, text.split(","), strict=True))]
     for letters, shape in zip(inputs, shapes, strict=True):
@@ -487,18 +492,18 @@ def _letters(given: list[Any], places: Sequence[int], shapes: list[tuple[int, ..
 
 
 def _diagonal(a: Tensor, letters: str) -> tuple[Tensor, str]:
-    """The Tensor with distinct letters: its diagonal over the axes of a repeated one."""
+    """The Tensor with distinct letters: if letters are repeated, the diagonal over their axes."""
     unique = "".join(dict.fromkeys(letters))
     if len(unique) == len(letters):
         return a, letters
-    grid = np.ix_(*(np.arange(a.shape[letters.index(c)]) for c in unique))
-    return a[tuple(grid[unique.index(c)] for c in letters)], unique
+    indices = np.ix_(*(np.arange(a.shape[letters.index(c)]) for c in unique))
+    return a[tuple(indices[unique.index(c)] for c in letters)], unique
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # NumPy's protocols: on a Tensor `np.exp(t)`, `np.sum(t, axis=0)` and `array * t` call the functions above. A NumPy
-# function without a counterpart here runs on the arrays if that loses no gradient: for Tensors that require none, or
-# if the result has no floats (a shape, an index, a bool, a string). Otherwise it raises.
+# function without a counterpart here runs on the arrays if that loses no gradient, because the Tensors require none or
+# the result has no floats (a shape, an index, a bool, a string). Otherwise the call raises.
 
 OPERATORS: dict[np.ufunc, Row] = {
     np.add: ops.add, np.subtract: ops.sub, np.multiply: ops.mul, np.divide: ops.div, np.power: ops.pow,
@@ -507,16 +512,13 @@ OPERATORS: dict[np.ufunc, Row] = {
 
 
 def _round(a: Tensor, decimals: int = 0) -> Any:
-    """np.round: to so many decimals."""
+    """`np.round` of a Tensor."""
     if a.dtype.kind != "f":
         return Tensor(np.round(read_data(a._node), decimals))
     scale = 10.0 ** abs(decimals)
-    return (a * scale).round() / scale if decimals > 0 else (a / scale).round() * scale if decimals else a.round()
-
-
-def _moving(move: Callable) -> Callable[..., Tensor]:
-    """A function of NumPy's that only moves elements."""
-    return lambda a, **named: chosen(a, move, **named)
+    if decimals > 0:
+        return (a * scale).round() / scale
+    return (a / scale).round() * scale if decimals else a.round()
 
 
 ROWS: dict[Any, Callable[..., Any]] = {ufunc: partial(record, row) for ufunc, row in OPERATORS.items()}
@@ -524,62 +526,64 @@ ROWS |= {getattr(np, name, getattr(np.linalg, name, None)): made for name, made 
 ROWS |= {np.rint: FUNCTIONS["round"], np.round: _round, np.around: _round}
 ROWS |= {np.fabs: operator.abs, np.positive: operator.pos}
 for _move in (np.moveaxis, np.ravel, np.fliplr, np.flipud, np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d):
-    ROWS[_move] = _moving(_move)
+    ROWS[_move] = partial(moved, _move)
 ROWS |= {np.amax: FUNCTIONS["max"], np.amin: FUNCTIONS["min"]}
 del ROWS[None]  # functions that NumPy does not have
 REFLECTED: dict[Any, Callable[..., Any]] = {  # the comparison with its operands in the other order
     np.less: operator.gt, np.less_equal: operator.ge, np.greater: operator.lt, np.greater_equal: operator.le,
     np.equal: operator.eq, np.not_equal: operator.ne,
 }  # fmt: skip
-BY_DTYPE: set[np.ufunc] = {np.rint, np.fabs, np.square, np.reciprocal}  # whose results for integers are NumPy's own
+BY_DTYPE: set[np.ufunc] = {np.rint, np.fabs, np.square, np.reciprocal}  # for integers, NumPy's own results
 SHAPE_ALONE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.full_like, np.empty_like}
 
 
-def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
+def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
     """`__array_ufunc__` of Tensor: NumPy's elementwise functions."""
-    if method != "__call__" or named:  # np.add.reduce, or with an `out`
-        name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
-        return _on_arrays(getattr(ufunc, method), inputs, named, name)
-    if ufunc in BY_DTYPE and self.dtype.kind != "f":
-        return Tensor(ufunc(read_data(self._node)))
-    if ufunc in ROWS:
-        return ROWS[ufunc](*inputs)
-    if ufunc in REFLECTED:
-        return REFLECTED[ufunc](*inputs[::-1])
-    return _on_arrays(ufunc, inputs, named, ufunc.__name__)
+    if method == "__call__" and not keywords:  # neither np.add.reduce nor an `out`
+        if ufunc in BY_DTYPE and self.dtype.kind != "f":
+            return Tensor(ufunc(read_data(self._node)))
+        if ufunc in ROWS:
+            return ROWS[ufunc](*inputs)
+        if ufunc in REFLECTED:
+            return REFLECTED[ufunc](*inputs[::-1])
+    name = f"{ufunc.__name__}.{method}".removesuffix(".__call__")
+    return _on_arrays(getattr(ufunc, method), inputs, keywords, name)
 
 
-def array_function(self: Tensor, function: Callable, types: Any, args: Any, named: Any) -> Any:
+def array_function(self: Tensor, function: Callable, types: Any, args: Any, keywords: Any) -> Any:
     """`__array_function__` of Tensor: all other NumPy functions."""
     if function not in ROWS:
-        return _on_arrays(function, args, named, function.__name__)
-    ours, takes = ROWS[function], _signature(ROWS[function])
-    head, rest = _arguments(function, args, named, takes.parameters)
+        return _on_arrays(function, args, keywords, function.__name__)
+    ours, signature = ROWS[function], _signature(ROWS[function])
+    head, rest = _arguments(function, args, keywords, signature.parameters)
     try:
-        takes.bind(*head, **rest)
+        signature.bind(*head, **rest)
     except TypeError:  # np.sum(x, dtype=...), np.where(condition)
-        lacking = [f"{name}=" for name in rest if name not in takes.parameters]
-        return _on_arrays(function, args, named, function.__name__, lacking)
+        lacking = [f"{name}=" for name in rest if name not in signature.parameters]
+        return _on_arrays(function, args, keywords, function.__name__, lacking)
     return ours(*head, **rest)
 
 
 _signature: Callable[..., inspect.Signature] = lru_cache(maxsize=1024)(inspect.signature)
 
 
-def _arguments(function: Callable, args: Any, named: Any, takes: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The first argument of a NumPy function, or all positional ones of einsum; and the others, by the names here."""
+def _arguments(
+    function: Callable, args: Any, keywords: Any, parameters: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The first argument of a NumPy function (of einsum, all positional arguments), and the rest by the names here."""
     try:
         theirs = _signature(function)
-    except ValueError:  # some functions in C have none in an older NumPy: np.concatenate(arrays, axis, out)
-        own = {name: x for name, x in named.items() if x is not None and (name, x) != ("casting", "same_kind")}
-        return args[:2] if len(args) == 3 and args[2] is None else args, own
-    given, (first, *others) = theirs.bind(*args, **named).arguments, theirs.parameters.values()
-    head, defaults = given.pop(first.name), {p.name: p.default for p in others}
-    rest = in_words_here(given | given.pop("kwargs", {}), takes)
+    except ValueError:  # in an older NumPy some functions in C have no signature: np.concatenate(arrays, axis, out)
+        rest = {name: x for name, x in keywords.items() if x is not None and (name, x) != ("casting", "same_kind")}
+        return args[:2] if len(args) == 3 and args[2] is None else args, rest
+    arguments = theirs.bind(*args, **keywords).arguments
+    first, *others = theirs.parameters.values()
+    head, defaults = arguments.pop(first.name), {p.name: p.default for p in others}
+    rest = renamed(arguments | arguments.pop("kwargs", {}), parameters)
     for name, x in [*rest.items()]:
-        default = defaults.get(name, given)
-        if name not in takes and (x is default or (isinstance(x, (str, int)) and x == default)):
-            del rest[name]  # what is at its default needs no counterpart here
+        default = defaults.get(name, arguments)  # no argument is the dictionary itself
+        if name not in parameters and (x is default or (isinstance(x, (str, int)) and x == default)):
+            del rest[name]  # an argument at its default needs no counterpart here
     return head if first.kind is inspect.Parameter.VAR_POSITIONAL else (head,), rest
 
 
@@ -587,36 +591,36 @@ Tensor.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Tensor.__array_function__ = array_function  # type: ignore[attr-defined]
 
 
-def _on_arrays(function: Any, args: Any, named: dict[str, Any], name: str, lacking: Sequence[str] = ()) -> Any:
-    """NumPy's own function, if no gradient is lost by it; until that is known, on arrays that it cannot write to.
+def _on_arrays(function: Any, args: Any, keywords: dict[str, Any], name: str, lacking: Sequence[str] = ()) -> Any:
+    """NumPy's own function, if the call loses no gradient. As long as that is unknown, its arrays are read-only.
 
-    `lacking` are keywords without which it would be recorded.
+    Without the keywords `lacking`, the call would be recorded.
     """
-    read = (args, [*named.values()])
-    if function in SHAPE_ALONE:  # of the first argument
-        read = args[1:], [x for key, x in named.items() if key not in ("a", "prototype")]
-    if not any(isinstance(x, Tensor) and x.requires_grad for x in leaves(read)):
-        written = {id(x.data): x for x in leaves(named.get("out")) if isinstance(x, Tensor)}
-        args, named = tree_map(lambda x: x.data if isinstance(x, Tensor) else x, (args, named))
-        return tree_map(lambda x: written.get(id(x), x), function(*args, **named))
+    elements_of = (args, [*keywords.values()])
+    if function in SHAPE_ALONE:  # the function reads no elements of the first argument
+        elements_of = args[1:], [x for key, x in keywords.items() if key not in ("a", "prototype")]
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in leaves(elements_of)):
+        written = {id(x.data): x for x in leaves(keywords.get("out")) if isinstance(x, Tensor)}
+        args, keywords = tree_map(lambda x: x.data if isinstance(x, Tensor) else x, (args, keywords))
+        return tree_map(lambda x: written.get(id(x), x), function(*args, **keywords))
     try:
-        if not name.endswith(".at"):  # which writes to arrays that cannot be written to
+        if not name.endswith(".at"):  # np.add.at writes, even to read-only arrays
             with hidden(None):  # a result without floats has no derivative to miss
-                shown = tree_map(_read_only, (args, named))
-                out = function(*shown[0], **shown[1])
+                args, read_only = tree_map(_read_only, (args, keywords))
+                out = function(*args, **read_only)
             if not any(map(_is_float, leaves(out))):
                 return out
     except ValueError as error:
         if "read-only" not in str(error) and not lacking:
             raise
-    recording = ", ".join(sorted({f.__name__ for f in ROWS}))
-    hint = f"leave out {', '.join(lacking)}" if lacking else f"use one of NumPy's functions that do: {recording}"
-    call = f"numpy.{name}({', '.join(['...', *(lacking or named)])})"
+    recorded = ", ".join(sorted({f.__name__ for f in ROWS}))
+    hint = f"leave out {', '.join(lacking)}" if lacking else f"use one of NumPy's functions that do: {recorded}"
+    call = f"numpy.{name}({', '.join(['...', *(lacking or keywords)])})"
     raise TypeError(f"{call} records no graph of a Tensor: pass t.detach(), or {hint}")
 
 
 def _read_only(x: Any) -> Any:
-    """The same as an array that cannot be written to."""
+    """x; if x is a Tensor or an array, its array as a view that cannot be written to."""
     x = read_data(x._node) if isinstance(x, Tensor) else x
     if isinstance(x, np.ndarray):
         x = x.view()

@@ -1,9 +1,9 @@
-"""Fused rows: each restates, for speed, what a composition of other rows computes.
+"""Fused rows, each of which restates a composition of other rows, for speed.
 
-A composition of several nodes is what you would write without this file, and it has the same derivatives. A fused row
-is one node: one forward function, less to save, and a backward pass with fewer temporary arrays. It may also be more
-accurate. This is the only place where a derivative is written that follows from other rows, so
-`tests/tensor/test_fused.py` compares every row here with its composition: values, first and second derivatives.
+Without this file you would write a composition of several nodes, which has the same derivatives. A fused row makes one
+node, with one forward function, less to save, and a backward pass with fewer temporary arrays. It may also be more
+accurate. Only in this file is a derivative written that follows from other rows. So `tests/tensor/test_fused.py`
+compares every row here with its composition, in values, first and second derivatives.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from ..engine.rows import Row, lib
 from ..scalars import ops
 from ..scalars.rows import Each
-from .arrays import Axis, broadcast_to, keepdims_shape, maker, mean, noted, reshape
+from .arrays import Axis, broadcast_to, cached_row, keepdims_shape, mean, reshape, with_settings
 from .arrays import sum as total
 
 # ---- affine layers
@@ -62,14 +62,14 @@ deviation: Row = _root("std")
 length: Row = _root("norm")
 
 
-@noted
+@with_settings
 def norm(ord: float, axis: Axis, keepdims: bool) -> Row:
     """(|a|**ord).sum(axis)**(1/ord). The gradient is 0 where a is 0, and where the norm is."""
 
     def rule(g: Any, out: Any, a: Any) -> Any:
         keep = reshape(keepdims_shape(a, axis))
-        g, out, size = keep(g), keep(out), abs(a)
-        ratio = (size + (1 - ops.step(size))) / (out + (1 - ops.step(out)))  # without a division by 0
+        g, out, magnitude = keep(g), keep(out), abs(a)
+        ratio = (magnitude + (1 - ops.step(magnitude))) / (out + (1 - ops.step(out)))  # without a division by 0
         return g * ops.step(out) * ops.sign(a) * ratio ** (ord - 1)
 
     return Row("norm", lambda a: (abs(a) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord), rule)
@@ -83,7 +83,7 @@ def _top(a: Any, axis: Axis) -> Any:
     return 1.0 * (a.max(axis=axis, keepdims=True) if a.size else a.sum(axis=axis, keepdims=True))
 
 
-@maker
+@cached_row
 def logsumexp(axis: Axis) -> Row:
     """log(sum(exp(a))) over the axis, with keepdims. The maximum is subtracted first, so nothing overflows."""
 
@@ -95,7 +95,7 @@ def logsumexp(axis: Axis) -> Row:
     return Row("logsumexp", forward, lambda g, out, a: g * ops.exp(a - out))
 
 
-@maker
+@cached_row
 def softmax(axis: Axis) -> Row:
     """exp(a) / sum(exp(a)) over the axis."""
 
@@ -106,7 +106,7 @@ def softmax(axis: Axis) -> Row:
     return Row("softmax", forward, lambda g, out, _a: out * (g - (g * out).sum(axis=axis, keepdims=True)))
 
 
-@maker
+@cached_row
 def log_softmax(axis: Axis) -> Row:
     """log(softmax(a)) over the axis, without underflow."""
 
@@ -119,11 +119,11 @@ def log_softmax(axis: Axis) -> Row:
 
 # ---- losses, reduction included
 
-# From the losses, a Tensor or an array, to what the user asked for
+# From the losses, a Tensor or an array, to the result for each `reduction=`
 REDUCTIONS: dict[str, Any] = {"mean": mean(None, False), "sum": total(None, False), "none": lambda losses: losses}
 
 
-@maker
+@cached_row
 def hinge(reduction: str) -> Row:
     """max(0, 1 - a * b), reduced."""
     reduce = REDUCTIONS[reduction]
@@ -137,7 +137,7 @@ def hinge(reduction: str) -> Row:
 OF_PAIRS = {"hinge": hinge}  # the losses of scores and targets, by the name that `functional` gives them
 
 
-@noted
+@with_settings
 def cross_entropy(classes: np.ndarray, reduction: str) -> Row:
     """-log(softmax(a)) at these classes, reduced. The gradient is softmax - onehot, divided by n for the mean."""
 
@@ -150,7 +150,8 @@ def cross_entropy(classes: np.ndarray, reduction: str) -> Row:
         onehot = (np.arange(a.shape[-1]) == classes[..., None]).astype(a.dtype)
         if reduction == "none":
             g = reshape((*classes.shape, 1))(g)
-        slope = softmax(-1)(a) - onehot
-        return slope * (g / classes.size if reduction == "mean" else g)
+        if reduction == "mean":
+            g = g / classes.size
+        return (softmax(-1)(a) - onehot) * g
 
     return Row("cross_entropy", forward, rule)

@@ -1,15 +1,15 @@
 """`Handle`, the base class of Tensor: data, gradient, history, and in-place operations.
 
-A Value is a node; a Tensor refers to one. An in-place operation gives the same Tensor a new node, while the ops that
-used the old value keep the old node. Edges lead from node to node (`node.py`), so later writes to a Tensor never
+A Value is a node, and a Tensor refers to a node. An in-place operation gives the same Tensor a new node, while the ops
+that used the old value keep the old node. Edges lead from node to node (`node.py`), so later writes to a Tensor never
 redirect them.
 
-A Tensor may be a view of another, and a write to either is visible in both. If it is recorded, only one of them gets
-the new history, and the others raise when they are used (`node.py`).
+A Tensor may be a view of another, and a write to either is visible in both. If the write is recorded, only one Tensor
+gets the new history, and the other Tensors of this memory raise when they are used (`node.py`).
 
-`t.data` returns an array that the caller may write to undetected. So if a graph has saved it, t gets a copy and the
-graph keeps the original. If other Tensors share the memory they must see the write, so no copy is made, and the
-backward pass raises if something was written.
+The caller may write to the array that `t.data` returns, and nothing detects the write. So if a graph has saved the
+array, t gets a copy and the graph keeps the original. If other Tensors share the memory, they must see the write, so no
+copy is made, and the backward pass raises if the array was written to.
 """
 
 from __future__ import annotations
@@ -40,41 +40,43 @@ from .node import (
     ArrayNode,
     Storage,
     array_of,
-    fits,
-    handle,
+    is_operand,
     new_node,
     operand,
     order,
     record,
+    wrap,
     write,
 )
 
+Method = Callable[["Handle", Any], Any]  # of two operands
 
-def comparison(compare: Callable) -> Callable[[Handle, Any], Any]:
+
+def comparison(compare: Callable) -> Method:
     """The method of a comparison: elementwise, returning a plain boolean array."""
 
     def method(self: Handle, other: Any) -> Any:
-        if modes_on and (seen := traced(self)) is not self:  # `compile` traces
-            return compare(seen, other)
-        return compare(self._node._data, operand(other)[1]) if fits(other) else NotImplemented
+        if modes_on and (symbol := traced(self)) is not self:  # `compile` traces
+            return compare(symbol, other)
+        return compare(self._node._data, operand(other)[1]) if is_operand(other) else NotImplemented
 
     return method
 
 
 class Count(int):
-    """A number of elements; to call it, as in PyTorch, raises."""
+    """A number of elements. `x.size()`, as in PyTorch, raises."""
 
     def __call__(self, *axis: Any) -> Any:
         raise TypeError("size is a number here, not a method: x.shape has the lengths of the axes")
 
 
 def _of_node(name: str, doc: str) -> Any:
-    """A property that is the node's."""
+    """A property that reads and sets the attribute of the node."""
     return property(lambda self: getattr(self._node, name), lambda self, x: setattr(self._node, name, x), doc=doc)
 
 
 def _of_data(name: str, doc: str) -> Any:
-    """A property of the array, which `compile` watches."""
+    """A property that reads the attribute of the array, which `compile` notes."""
     return property(lambda self: getattr((watched(self) if modes_on else self)._node._data, name), doc=doc)
 
 
@@ -108,7 +110,7 @@ class Handle:
             self.label = label
         if not isinstance(_children, tuple) or _children:
             children = _checked_operands(_children)
-            if not isinstance(_op, str):  # numbers, as a Value takes them, would send nothing
+            if not isinstance(_op, str):  # a Value takes numbers here, of which a Tensor would send nothing
                 raise TypeError(
                     f"the name of an op is a str, found {_op!r:.60}: assign its backward, out._backward = f"
                 )
@@ -117,7 +119,7 @@ class Handle:
 
     # ---- attributes
 
-    if not TYPE_CHECKING:  # for which every attribute would exist
+    if not TYPE_CHECKING:  # a type checker would believe that every attribute exists
 
         def __getattr__(self, name: str) -> Any:
             raise unknown(f"a {type(self).__name__}", name, x=self)
@@ -149,7 +151,7 @@ class Handle:
             before_change(node)
         storage = node._store
         if storage is not None and storage.users:
-            holding(lock, _hand_out, node, storage)  # another thread's step may be writing to the array
+            holding(lock, _lend, node, storage)  # another thread's step may be writing to the array
         return node._data
 
     @data.setter
@@ -159,10 +161,10 @@ class Handle:
             before_change(node)
         if data is node._data:  # `t.data += 1` has already written to it
             storage = node._store
-            if storage is not None:  # else no graph has saved the array
+            if storage is not None:  # without a storage, no graph has saved the array
                 storage.version += 1
             return
-        array = ArrayNode.kind(data, dtype=node._data.dtype)._node._data
+        array = ArrayNode.tensor_class(data, dtype=node._data.dtype)._node._data
         if array.shape != node._data.shape:
             raise ValueError(f"data of shape {array.shape} cannot replace that of a Tensor of shape {node._data.shape}")
         node._data, node._store = np.asarray(array, order=order(node._data)), None  # views keep the old memory
@@ -221,14 +223,14 @@ class Handle:
         node = self._node
         if wanted == (node._row is not None):
             return self
-        node.requires_grad = not wanted  # as it is; raises for an inner node
-        # Constant and leaf are separate nodes, so graphs that used the constant still see one. The constant holds the
-        # leaf's node in `_leaf`, to be restored with its hooks by unfreezing
-        other = node._leaf or new_node(node._data)
+        node.requires_grad = not wanted  # changes nothing, but raises for an inner node
+        # Constant and leaf are separate nodes, so a graph that used the constant still sees a constant. The constant
+        # holds the leaf's node in `_leaf`, so that unfreezing restores the node with its hooks
+        new = node._leaf or new_node(node._data)
         for name in ("_data", "_store", "_handle", "_gradient", "label"):
-            setattr(other, name, getattr(node, name))
-        other._row, other._leaf = (LEAF, None) if wanted else (None, node)
-        self._node = other  # all or nothing, whenever a Ctrl-C comes
+            setattr(new, name, getattr(node, name))
+        new._row, new._leaf = (LEAF, None) if wanted else (None, node)
+        self._node = new  # all or nothing, whenever a Ctrl-C comes
         node._row = None
         return self
 
@@ -244,7 +246,7 @@ class Handle:
         """Accumulate d(self)/d(leaf) into `.grad` of every leaf that self depends on, and release the graph.
 
         Args:
-            gradient: the gradient at self, of self's shape; optional if self has one element, where it is 1.
+            gradient: the gradient at self, of self's shape. If self has one element, it is 1 by default.
             retain_graph: True keeps the graph for another pass; by default it is kept only under `create_graph`.
             create_graph: make the gradients Tensors that can be differentiated again.
             inputs: the Tensors to compute gradients for, instead of all leaves.
@@ -283,8 +285,9 @@ class Handle:
         >>> x.detach()
         Tensor([1., 2.])
         """
-        known = traced(self)
-        return self._node.storage.share(handle(new_node(read_data(self._node)))) if known is self else known.detach()
+        if modes_on and (symbol := traced(self)) is not self:  # `compile` traces
+            return symbol.detach()
+        return self._node.storage.share(wrap(new_node(read_data(self._node))))
 
     def retain_grad(self) -> None:
         """Accumulate this inner Tensor's gradient into its `.grad` too, as for a leaf.
@@ -364,19 +367,19 @@ class Handle:
         """
         return self.copy_(0)
 
-    # ---- plain results: comparisons, and logic of bools, are elementwise and return arrays; hash is by identity
+    # ---- plain results: comparisons and operators of bools are elementwise and return arrays. Hash is by identity
 
     def __hash__(self) -> int:
         return id(self)
 
-    __eq__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.eq)
-    __ne__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.ne)
-    __and__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.and_)
-    __or__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.or_)
-    __xor__: ClassVar[Callable[[Handle, Any], Any]] = comparison(operator.xor)
-    __rand__: ClassVar[Callable[[Handle, Any], Any]] = __and__
-    __ror__: ClassVar[Callable[[Handle, Any], Any]] = __or__
-    __rxor__: ClassVar[Callable[[Handle, Any], Any]] = __xor__
+    __eq__: ClassVar[Method] = comparison(operator.eq)
+    __ne__: ClassVar[Method] = comparison(operator.ne)
+    __and__: ClassVar[Method] = comparison(operator.and_)
+    __or__: ClassVar[Method] = comparison(operator.or_)
+    __xor__: ClassVar[Method] = comparison(operator.xor)
+    __rand__: ClassVar[Method] = __and__
+    __ror__: ClassVar[Method] = __or__
+    __rxor__: ClassVar[Method] = __xor__
 
     def __invert__(self) -> Any:
         return ~read_data(self._node)
@@ -414,13 +417,13 @@ class Handle:
         """The single element, or the one at an index, as a Python number.
 
         Args:
-            *index: where it is; nothing for a Tensor of one element.
+            *index: the index of the element, or nothing for a Tensor of one element.
 
         Returns:
             A number.
 
         Raises:
-            ValueError: there is no index, and not one element.
+            ValueError: there is no index, and the Tensor does not have exactly one element.
         """
         array = read_data(self._node)
         if not index and array.size != 1:
@@ -467,18 +470,19 @@ for _name, _row in {"add": ops.add, "sub": ops.sub, "mul": ops.mul, "truediv": o
     setattr(Handle, f"__i{_name}__", lambda self, other, row=_row: write(self, row, other))
 
 
-def _hand_out(node: ArrayNode, storage: Storage) -> None:
-    """Let the user write to the node's array, which a graph has saved."""
+def _lend(node: ArrayNode, storage: Storage) -> None:
+    """Let the caller write to the node's array, which a graph has saved."""
     if storage.views:
-        storage.hand_out(node._data)
+        storage.lend(node._data)
     elif node._store is storage:
         node._data, node._store = node._data.copy(order="K"), None
 
 
 def _check_float(dtype: np.dtype[Any], requires_grad: bool) -> None:
     if requires_grad and dtype.kind != "f":
-        why = f"found dtype {dtype}: write 1.0 for 1, or pass a dtype"
-        raise RuntimeError(f"only floating-point Tensors can require a gradient, {why}")
+        raise RuntimeError(
+            f"only floating-point Tensors can require a gradient, found dtype {dtype}: write 1.0 for 1, or pass a dtype"
+        )
 
 
 def _checked_operands(children: Any) -> tuple[ArrayNode, ...]:
@@ -491,6 +495,6 @@ def _checked_operands(children: Any) -> tuple[ArrayNode, ...]:
 
 
 def _restore(cls: type[Handle], data: Array, grad: Any, requires_grad: bool, label: str) -> Handle:
-    tensor = handle(new_node(data, LEAF if requires_grad else None), cls)
+    tensor = wrap(new_node(data, LEAF if requires_grad else None), cls)
     tensor._node._gradient, tensor._node.label = grad, label
     return tensor

@@ -1,6 +1,7 @@
-"""The functions that rows call on arrays, as `floats` for numbers: NumPy's, and those defined here.
+"""The functions that rows call on arrays, as they call `floats` for numbers: NumPy's, and those defined here.
 
-That is also where arrays are filled: a row calls `scatter(a, index, shape)`, so that the compiler need not look inside.
+A function that fills an array is here too. A row calls `scatter(a, index, shape)`, so that the compiler need not look
+inside.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 
 
 def __getattr__(name: str) -> Any:
-    """NumPy's function of that name, once a row calls it; from then on it is an attribute of this module."""
+    """NumPy's function of that name, which becomes an attribute of this module when a row first calls it."""
     if name.startswith("_"):
         raise AttributeError(f"{__name__} has no attribute {name!r}")
-    found = globals()[name] = getattr(np, name)
-    return found
+    function = globals()[name] = getattr(np, name)
+    return function
 
 
 INTEGERS: dict[int, np.dtype[Any]] = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
@@ -28,23 +29,23 @@ INTEGERS: dict[int, np.dtype[Any]] = {2: np.dtype(np.int16), 4: np.dtype(np.int3
 def gate(a: Any, b: Any) -> np.ndarray:
     """0 where b <= 0, else a.
 
-    `np.where` branches on each element, and takes ten times as long if the branches are unpredictable. Multiplying
-    the bits of a, as an integer, by 0 or 1 has no branch; and unlike a * (b > 0) it makes no nan of an infinite a.
+    `np.where` branches on each element, and takes ten times as long if the branches are unpredictable. A product of 0
+    or 1 with the bits of a, read as an integer, has no branch. Unlike a * (b > 0) it makes no nan of an infinite a.
     """
     if a.__class__ is b.__class__ and a.shape == b.shape and a.dtype is b.dtype and a.itemsize in INTEGERS:
-        kept = (~(b <= 0)).astype(INTEGERS[a.itemsize])
-        kept *= a.view(kept.dtype)
-        return kept.view(a.dtype)
+        bits = (~(b <= 0)).astype(INTEGERS[a.itemsize])
+        bits *= a.view(bits.dtype)
+        return bits.view(a.dtype)
     return np.where(b <= 0, 0.0, a)
 
 
 def column_sums(a: np.ndarray) -> np.ndarray:
-    """The sums of a matrix's columns, as a product with ones: BLAS is faster than NumPy's `sum`."""
+    """The sums of a matrix's columns, as a product with ones, because BLAS is faster than NumPy's `sum`."""
     return _ones(len(a), a.dtype) @ a
 
 
 def matmul_like(a: np.ndarray, b: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """a @ b in the memory order of `like`, of the same shape: adding mixed orders takes five times as long."""
+    """a @ b in the memory order of `like`, of the same shape. To add arrays of two orders takes five times as long."""
     return np.matmul(a, b, out=np.empty_like(like, a.dtype))
 
 
@@ -92,9 +93,10 @@ def windows(a: np.ndarray, size: Sequence[int], stride: Sequence[int], dilation:
     """The sliding windows of a over its last axes, as a view of shape (..., *size, *counts)."""
     n = len(size)
     spans = tuple(d * (k - 1) + 1 for k, d in zip(size, dilation, strict=True))
-    found = np.lib.stride_tricks.sliding_window_view(a, spans, tuple(range(-n, 0)))  # type: ignore[call-overload]
+    last_axes = tuple(range(-n, 0))
+    every_window = np.lib.stride_tricks.sliding_window_view(a, spans, last_axes)  # type: ignore[call-overload]
     steps = (..., *(slice(None, None, step) for step in (*stride, *dilation)))
-    return np.moveaxis(found[steps], tuple(range(-n, 0)), tuple(range(-2 * n, -n)))
+    return np.moveaxis(every_window[steps], last_axes, tuple(range(-2 * n, -n)))
 
 
 def windows_back(
@@ -111,10 +113,10 @@ def windows_back(
 
 def einsum_of(letters: Sequence[Sequence[int]], output: Sequence[int], *operands: Any) -> np.ndarray:
     """np.einsum of operands whose axes are named by numbers; never a view of an operand."""
-    pairs = [part for pair in zip(operands, letters, strict=True) for part in pair]
-    out = np.einsum(*pairs, output, optimize=len(operands) > 1)
+    operands_and_letters = [x for pair in zip(operands, letters, strict=True) for x in pair]
+    out = np.einsum(*operands_and_letters, output, optimize=len(operands) > 1)
     return np.array(out) if len(operands) == 1 else np.asarray(out)
 
 
-rint: Any = np.round  # which leaves integers as they are
+rint: Any = np.round  # unlike np.rint, this leaves integers as they are
 _ones = lru_cache(maxsize=64)(np.ones)

@@ -1,8 +1,8 @@
 """The node of an array: what it saves for backward, and how ops on Tensors, in place or not, are recorded.
 
-A node saves only the values that its row's rules use. A `Storage` counts the in-place writes to its memory, and `Saved`
-lists the storages of the values that a node saved, with their versions, so that the backward pass can raise if one was
-written to since.
+A node saves only the values that its row's rules use. A `Storage` counts the in-place writes to its memory. `Saved`
+lists the storages of the values that a node saved, with their versions, so that the backward pass can raise if a value
+was written to after the node saved it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from types import FunctionType
@@ -18,23 +18,23 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..engine.by_hand import Closure, backward_of, set_backward
+from ..engine.by_hand import Closure
 from ..engine.modes import before_change, interceptor, is_grad_enabled, listener, modes_on, no_grad, tell_recorded
 from ..engine.node import MANY, NOTHING, Node, fill_slots, refuse_redefined
 from ..engine.rows import LEAF, LIBRARIES, Row
 from ..engine.value import Value
 from ..scalars import ops
-from ..scalars.kinds import is_differentiating, node_of, traced
+from ..scalars.kinds import is_differentiating, node_of, plain, traced
 from ..scalars.rows import Each, Many, nothing
 from . import arrays
 from . import library as array_library
 from .library import is_basic
 
-Tensor = Any  # `tensor.py` imports this file, and sets its class as `ArrayNode.kind`
+Tensor = Any  # `tensor.py` imports this file, and sets its class as `ArrayNode.tensor_class`
 
 Array = np.ndarray
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
-_LISTS = (list, tuple, memoryview)  # converted to arrays; a memoryview is what `array.data` returns
+_LISTS = (list, tuple, memoryview)  # which become arrays; `array.data` is a memoryview
 LIBRARIES.update(dict.fromkeys((Array, *np.sctypeDict.values()), array_library))  # with NumPy's scalar types
 _new = object.__new__
 
@@ -42,24 +42,25 @@ _new = object.__new__
 class ArrayNode(Node):
     """A node whose data is an array. `tensor` is the Tensor that wraps it.
 
-    `_b` has the operands and `_x` the values that the rules are called with. The storages of those values that the
-    rules use (`_needed`) are in `_saved`, with their versions: they must not be written to. Of the others the rules
-    use the shape only.
+    `_b` has the operands and `_x` the values that the rules are called with. The rules use the elements of the values
+    at the indices `_values_used`, and only the shapes of the other values. `_saved` has the storages of the values
+    used, which must not be written to, with their versions.
     """
 
     __slots__ = ("_handle", "_saved", "_store")
 
-    kind: type[Any]  # Tensor; set by `tensor.py`
+    tensor_class: type[Any]  # Tensor; set by `tensor.py`
+    _backward = Value._backward  # the property
     _operands = Node._b  # type: ignore[assignment]  # the slot itself, which is read without a call in Python
     _store: Storage | None
-    _saved: Any  # Saved, or an empty tuple
-    _leaf: Any = None  # of a constant that was a leaf: the leaf's node
+    _saved: Any  # a Saved, or an empty tuple
+    _leaf: Any = None  # the leaf's node, of a constant that was a leaf
 
     @property
     def tensor(self) -> Tensor:
         """The Tensor that wraps this node, or a new one if it is gone."""
         tensor = self._handle()
-        return handle(self) if tensor is None else tensor
+        return wrap(self) if tensor is None else tensor
 
     @property
     def data(self) -> Array:
@@ -68,7 +69,7 @@ class ArrayNode(Node):
 
     @property
     def _saves(self) -> bool:
-        return bool(self._saved or not self._row.rules or self._needed)
+        return bool(self._saved or not self._row.rules or self._values_used)
 
     @property
     def storage(self) -> Storage:
@@ -82,19 +83,10 @@ class ArrayNode(Node):
         """The operands, in order, repeats and constants included."""
         if not self._row or self._row.released:
             return ()
-        if NOTHING in self._b:  # plain numbers and arrays: make their constants on first access, and reuse them
+        if NOTHING in self._b:  # make the constants of plain numbers and arrays on first access, and reuse them
             pairs = zip(self._b, self._x, strict=True)
-            self._b = tuple(self._constant(np.array(x)) if n is NOTHING else n for n, x in pairs)
+            self._b = tuple(new_node(np.array(x)) if n is NOTHING else n for n, x in pairs)
         return self._b
-
-    @property
-    def _backward(self) -> Callable[[], object]:
-        """A closure that adds this node's gradient to its operands' `.grad`. Assign a function to replace it."""
-        return backward_of(self)
-
-    @_backward.setter
-    def _backward(self, closure: Callable[[], object]) -> None:
-        set_backward(self, closure)
 
     def _constant(self, data: Any) -> ArrayNode:
         return new_node(np.asarray(data))
@@ -110,31 +102,34 @@ class ArrayNode(Node):
             gradient = np.ones(like.shape, like.dtype)
             if not create_graph:
                 return gradient
-        seed = gradient if isinstance(gradient, self.kind) else self.kind(gradient)
+        seed = gradient if isinstance(gradient, self.tensor_class) else self.tensor_class(gradient)
         array = seed._node._data
         if array.shape != like.shape:
             raise ValueError(f"a Tensor of shape {like.shape} cannot have a gradient of shape {array.shape}")
         if not create_graph:
             return array.astype(like.dtype)
-        return refuse_redefined(seed if array.dtype == like.dtype else seed.astype(like.dtype), self.kind)
+        return refuse_redefined(seed if array.dtype == like.dtype else seed.astype(like.dtype), self.tensor_class)
 
     def _used(self, create_graph: bool) -> Sequence[Any]:
         for storage, version in self._saved:
-            if storage.version != version or storage.handed_out is not None:
+            if storage.version != version or storage.lent is not None:
                 storage.check(version, self._op)
         if not (create_graph and self._row.needs_values):
             return self._x
         sources = (self, *self._b) if self._row.of_out else self._b
-        pairs = enumerate(zip(sources, self._x, strict=True))
-        return [x if n is NOTHING else refuse_redefined(self._as_it_was(i, n, x), self.kind) for i, (n, x) in pairs]
+        values = [*self._x]
+        for i, n in enumerate(sources):
+            if n is not NOTHING:
+                values[i] = refuse_redefined(self._as_it_was(i, n, values[i]), self.tensor_class)
+        return values
 
     @property
-    def _needed(self) -> list[int]:
+    def _values_used(self) -> list[int]:
         """The indices in `_x` of the values that the rules use."""
-        return _needed(self._row, tuple(n._row is not None for n in self._b))
+        return _indices_used(self._row, tuple(n._row is not None for n in self._b))
 
-    def _as_it_was(self, i: int, operand: Any, kept: Any) -> Tensor:
-        if kept is not None and i in self._needed and not same_array(kept, operand._data):
+    def _as_it_was(self, i: int, operand: Any, value: Any, /) -> Tensor:
+        if value is not None and i in self._values_used and not same_array(value, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
             )
@@ -157,18 +152,18 @@ class ArrayNode(Node):
         like = self._data
         if part.__class__ is Array and part.shape == like.shape and part.dtype == like.dtype:
             return part
-        if part.__class__ is not Array and not isinstance(part, self.kind):
+        if part.__class__ is not Array and not isinstance(part, self.tensor_class):
             part = np.asarray(part)
         if part.shape != like.shape:
             part = arrays.sum_to(like.shape)(part)
         return part if part.dtype == like.dtype else arrays.astype(like.dtype)(part)
 
     def _plus(self, total: Any, part: Any, taken: Any = None, /) -> Any:
-        if total is None:  # there is none yet
+        if total is None:  # this part is the first
             return self._own(part, taken)
-        with no_grad() if isinstance(total, self.kind) and part.__class__ is Array else nullcontext():
+        with no_grad() if isinstance(total, self.tensor_class) and part.__class__ is Array else nullcontext():
             total = ops.add(total, part)
-        return total if isinstance(total, self.kind) else np.asarray(total)
+        return total if isinstance(total, self.tensor_class) else np.asarray(total)
 
     def _for_hook(self, g: Any) -> Any:
         if g.__class__ is Array:  # other operands may have received the same array
@@ -183,7 +178,7 @@ class ArrayNode(Node):
         return twin
 
     def _record(self, row: Row, operands: Sequence[Any], values: Any, saved: Sequence[Storage] = (), /) -> None:
-        """As for any node; `saved` are the storages of the values, which must not be written to before the pass."""
+        """As for every node. The storages `saved`, of the values, must not be written to before the backward pass."""
         if type(row) is Closure:
             nodes = (self, *operands)
             row, values, saved = _ArrayClosure(row.name, row.run), [n._data for n in nodes], [n.storage for n in nodes]
@@ -193,8 +188,8 @@ class ArrayNode(Node):
 
     def _check_unchanged(self) -> None:
         self._used(False)
-        for n, then in zip((self, *self._b), self._x, strict=True):
-            if (tensor := n._handle()) is not None and (tensor._node is not n or not same_array(n._data, then)):
+        for n, array in zip((self, *self._b), self._x, strict=True):
+            if (tensor := n._handle()) is not None and (tensor._node is not n or not same_array(n._data, array)):
                 raise RuntimeError(
                     f"the _backward written for '{self._op}' would read a Tensor that was changed since the forward "
                     "pass: change a copy, or change it after backward()"
@@ -205,37 +200,37 @@ class ArrayNode(Node):
 
 
 class Storage:
-    """Shared by the Tensors of one memory: the number of writes to it, and the number of nodes that saved it."""
+    """The memory of one Tensor, or of several that share it."""
 
-    version: int = 0
-    users: int = 0
+    version: int = 0  # the number of writes to the memory
+    users: int = 0  # the number of nodes that saved the memory
     views: Any = ()  # weak references to the other Tensors that share the memory
-    kept: Any = nothing  # a weak reference to the constant that was written to: it kept a copy, also for its views
-    handed_out: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
+    kept: Any = nothing  # a weak reference to the node with a copy of a constant that was then written to
+    lent: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
 
     def share(self, tensor: Any) -> Any:
-        """Register another Tensor of this memory; returns it."""
+        """Register another Tensor of this memory, and return the Tensor."""
         self.views = self.views or set()
         self.views.add(weakref.ref(tensor, self.views.discard))
         tensor._node._store = self
         return tensor
 
-    def hand_out(self, array: np.ndarray) -> None:
-        """Note that the caller gets this array, while a graph needs it and other Tensors share it."""
+    def lend(self, array: np.ndarray) -> None:
+        """Note that the caller gets this array, which a graph needs and other Tensors share."""
         while isinstance(array.base, np.ndarray):
             array = array.base
-        self.compare()
-        self.handed_out = array, array.copy()
+        self.count_unnoticed_write()
+        self.lent = array, array.copy()
 
-    def compare(self) -> None:
-        """Count a write to the array that was handed out."""
-        if self.handed_out is not None and not np.array_equal(*self.handed_out, equal_nan=True):
+    def count_unnoticed_write(self) -> None:
+        """Count a write to the array that was lent."""
+        if self.lent is not None and not np.array_equal(*self.lent, equal_nan=True):
             self.version += 1
-            self.handed_out = self.handed_out[0], self.handed_out[0].copy()
+            self.lent = self.lent[0], self.lent[0].copy()
 
     def check(self, version: int, name: str) -> None:
-        """Raise if anything was written since that version, which the named op saved."""
-        self.compare()
+        """Raise if the memory was written to after this version, which the named op saved."""
+        self.count_unnoticed_write()
         if self.version != version:
             raise RuntimeError(
                 f"an array that '{name}' needs for its gradient was changed in place: it is at version "
@@ -251,7 +246,7 @@ class Saved(list[tuple[Storage, int]]):
     def __init__(self, storages: Sequence[Storage]):
         for storage in storages:
             storage.users += 1
-            storage.compare()
+            storage.count_unnoticed_write()
             self.append((storage, storage.version))
 
     def __del__(self) -> None:
@@ -260,13 +255,13 @@ class Saved(list[tuple[Storage, int]]):
 
 
 class _ArrayClosure(Closure):
-    """The closure of an array node. It may read arrays of Tensors, which must be as they were."""
+    """The closure of an array node. It may read arrays of Tensors, which must not have changed since the op ran."""
 
     def zero(self, operand: Any) -> Array:
         return np.zeros(operand._data.shape, np.result_type(operand._data, np.float16))
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
-        if isinstance(g, ArrayNode.kind) and not create_graph:
+        if isinstance(g, ArrayNode.tensor_class) and not create_graph:
             raise RuntimeError(f"jvp needs the derivative of '{self.name}' as a row: its _backward was written by hand")
         if not create_graph:
             node._check_unchanged()
@@ -274,21 +269,18 @@ class _ArrayClosure(Closure):
 
 
 def same_array(a: Array, b: Array) -> bool:
+    """True if the two arrays have the same elements; nan equals nan."""
     return a is b or np.array_equal(a, b, equal_nan=True)
 
 
-def new_node(data: Array, row: Any = None, storage: Storage | None = None) -> ArrayNode:
+def new_node(data: Array, row: Any = None) -> ArrayNode:
     """A node with an array, and without operands or a Tensor."""
     node = _new(ArrayNode)
-    node._data, node._row, node._store = data, row, storage
-    node._gradient = node._x = node._y = None
+    node._data, node._row = data, row
+    node._gradient = node._x = node._y = node._store = None
     node._a, node._b, node._saved, node._sum = MANY, (), (), 0.0
-    node._handle = _no_tensor
+    node._handle = nothing  # as a weak reference to a Tensor that is gone
     return node
-
-
-def _no_tensor() -> None:
-    return None
 
 
 def order(array: Array) -> Any:
@@ -296,9 +288,9 @@ def order(array: Array) -> Any:
     return "F" if array.flags.fnc else "C"
 
 
-def handle(node: ArrayNode, kind: Any = None) -> Tensor:
-    """A new Tensor, or one of a subclass, that wraps the node."""
-    tensor = _new(kind or ArrayNode.kind)
+def wrap(node: ArrayNode, cls: Any = None) -> Tensor:
+    """A new Tensor, or an instance of its subclass `cls`, that wraps the node."""
+    tensor = _new(cls or ArrayNode.tensor_class)
     tensor._node = node
     node._handle = weakref.ref(tensor)
     return tensor
@@ -308,54 +300,59 @@ def handle(node: ArrayNode, kind: Any = None) -> Tensor:
 # Recording an op
 
 
-def _needed(row: Row, wants: tuple[bool, ...]) -> list[int]:
-    """The indices of the values that a row's rules use, where `wants` says which operands need a gradient."""
+def _indices_used(row: Row, needs_grad: tuple[bool, ...]) -> list[int]:
+    """The indices of the values that a row's rules use, where `needs_grad` has a bool for each operand."""
     if not row.rules:
-        return [*range(len(wants))] if row.needs_values else []
-    pairs = zip(row.rules, wants, strict=True)
-    rules = [rule.__code__ if isinstance(rule, FunctionType) else None for rule, wanted in pairs if wanted]
-    needed = _named(len(wants) + row.of_out, *rules)
-    vars(row).setdefault("needed", {})[wants] = needed
-    return needed
+        return [*range(len(needs_grad))] if row.needs_values else []
+    rules = [rule for rule, needed in zip(row.rules, needs_grad, strict=True) if needed]
+    codes = [rule.__code__ if isinstance(rule, FunctionType) else None for rule in rules]
+    indices = _indices_named(len(needs_grad) + row.of_out, *codes)
+    vars(row).setdefault("indices_used", {})[needs_grad] = indices
+    return indices
 
 
 @lru_cache  # by code object, which all rows made by one function share
-def _named(count: int, *codes: Any) -> list[int]:
+def _indices_named(count: int, *codes: Any) -> list[int]:
     """The indices of the `count` values that these rules use, according to their parameters' names: see `ops`.
 
-    A rule that does not name every value (it takes `*args`, or is not a plain function) may use any of them.
+    A rule that takes `*args`, or that is not a plain function, does not name every value, and may use all of them.
     """
     if any(code is None or code.co_argcount <= count for code in codes):
         return [*range(count)]
-    names = zip(*[code.co_varnames[1 : count + 1] for code in codes], strict=True)
-    return [i for i, each in enumerate(names) if any(not (x.startswith("_") or x == "like") for x in each)]
+    names_by_value = zip(*[code.co_varnames[1 : count + 1] for code in codes], strict=True)
+    used = [any(not (name.startswith("_") or name == "like") for name in names) for names in names_by_value]
+    return [i for i in range(count) if used[i]]
 
 
 def operand(x: Any) -> tuple[Any, Any]:
     """The node of an operand (`NOTHING` for a plain number or array), and its value."""
-    if isinstance(x, ArrayNode.kind):
+    if isinstance(x, ArrayNode.tensor_class):
         return x._node, x._node._data
-    array = array_of(x) if isinstance(x, _LISTS) else np.asarray(x) if x.__class__ is np.memmap else x
+    array = x
+    if isinstance(x, _LISTS):
+        array = array_of(x)
+    elif x.__class__ is np.memmap:
+        array = np.asarray(x)
     if isinstance(x, _NUMBERS) or (array.__class__ is Array and array.dtype.kind in "fiub"):
         return NOTHING, array
-    if may_meet(x):
-        return lifted(x)._node, x._data
+    if accepts_value(x):
+        return to_tensor(x)._node, x._data
     found = type(x).__name__ + (f" of dtype {array.dtype}" if array.__class__ is Array else "")
-    hint = " (of an array of Values: np.exp, np.sum and the like)" * (found[-6:] == "object")
+    hint = " (of an array of Values: np.exp, np.sum and the like)" if found.endswith("object") else ""
     raise TypeError(f"an operand is a node, a real number or an array of real numbers, found {found}{hint}")
 
 
 def array_of(data: Any) -> Array:
-    """A new array of the data; the error for rows of different lengths names them."""
+    """A new array of the data. If rows have different lengths, the error has two of the lengths."""
     try:
         return np.array(data)
     except ValueError:
         rows = [data]
         while all(isinstance(row, _LISTS) for row in rows):
             rows = [x for row in rows for x in row]
-            found = dict.fromkeys(str(len(x)) if isinstance(x, _LISTS) else "a number" for x in rows)
-            if len(found) > 1:
-                raise ValueError(f"rows of different lengths: found {' and '.join([*found][:2])}") from None
+            lengths = dict.fromkeys(str(len(x)) if isinstance(x, _LISTS) else "a number" for x in rows)
+            if len(lengths) > 1:
+                raise ValueError(f"rows of different lengths: found {' and '.join([*lengths][:2])}") from None
         raise
 
 
@@ -366,7 +363,7 @@ def record(row: Row, *operands: Any) -> Tensor:
     nodes: list[Any] = []
     values: list[Any] = []
     for x in operands:  # `zip` would take twice the time
-        if isinstance(x, ArrayNode.kind):  # as nearly all are, so their nodes are read here
+        if isinstance(x, ArrayNode.tensor_class):  # the usual case: without a call of `operand`
             node = x._node
             value = node._data
         else:
@@ -380,33 +377,33 @@ def record(row: Row, *operands: Any) -> Tensor:
         error.add_note(f"in '{row.name}' of {'shape' if len(values) == 1 else 'shapes'} {shapes}")
         raise
     node = new_node(data if data.__class__ is Array else np.asarray(data))
-    made = handle(remember(node, row, tuple(nodes), values))
+    out = wrap(remember(node, row, tuple(nodes), values))
     if row.view and nodes[0] is not NOTHING and np.may_share_memory(node._data, values[0]):
-        made._view = base_of(operands[0]), operands[0], row
-        (nodes[0]._store or nodes[0].storage).share(made)
-    return made
+        out._view = base_of(operands[0]), operands[0], row
+        (nodes[0]._store or nodes[0].storage).share(out)
+    return out
 
 
 def remember(
-    node: ArrayNode, row: Row, operands: tuple[Any, ...], values: Sequence[Any], written: Any = False
+    node: ArrayNode, row: Row, operands: tuple[Any, ...], values: Sequence[Any], overwritten: Any = False
 ) -> ArrayNode:
-    """Give the node its history, if it is of floats, an operand requires a gradient and grad mode is on.
+    """Give the node its history, if the data are floats, an operand requires a gradient and grad mode is on.
 
-    The node saves what its rules use: arrays of Tensors with their versions, and copies of plain arrays and of arrays
-    in the storage that is about to be `written` to.
+    The node saves the values that its rules use: the arrays of Tensors with the versions of their storages, and copies
+    of plain arrays and of arrays in the storage that is about to be `overwritten`.
     """
-    wants = tuple([n._row is not None for n in operands])
-    if True not in wants or (modes_on and not is_grad_enabled()) or node._data.dtype.kind != "f":
+    needs_grad = tuple([n._row is not None for n in operands])
+    if True not in needs_grad or (modes_on and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
-    sources, seen = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
-    needed, saved = getattr(row, "needed", {}).get(wants), []
-    for i in _needed(row, wants) if needed is None else needed:
-        source = sources[i]
-        if source is not NOTHING and source._store is not written:
-            saved.append(source._store or source.storage)
-        elif seen[i].__class__ is Array:
-            seen[i] = seen[i].copy(order="K")
-    node._record(row, operands, seen, saved)
+    nodes, values = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
+    indices, saved = getattr(row, "indices_used", {}).get(needs_grad), []
+    for i in _indices_used(row, needs_grad) if indices is None else indices:
+        n = nodes[i]
+        if n is not NOTHING and n._store is not overwritten:
+            saved.append(n._store or n.storage)
+        elif values[i].__class__ is Array:
+            values[i] = values[i].copy(order="K")
+    node._record(row, operands, values, saved)
     return node
 
 
@@ -414,20 +411,21 @@ def remember(
 # Recording an in-place op
 #
 # To Python, `x[i] += y` is `v = x[i]; v += y; x[i] = v`. Where a history is involved, `v += y` gives v its own
-# memory, and x cannot be used until `x[i] = v`. So shared memory is written to by recorded ops on the whole base alone,
-# after which its views that have a history cannot be used: they would show what they were not computed from.
+# memory, and x cannot be used until `x[i] = v`. So a recorded op writes to shared memory only through the whole base.
+# Afterwards the views that have a history cannot be used, because their arrays changed and their histories did not.
 
 
 class Unusable(ArrayNode):
-    """In place of the node of a Tensor that shows values which its history does not give: every use raises.
+    """A placeholder for the node of a Tensor whose array no longer matches its history. Every use raises.
 
-    `_awaited` is a view that was written to, with its row: assigned to its place, it makes the Tensor usable again.
+    `_awaited` is None, or a view that was written to, with the row that made the view. To assign this view to its place
+    makes the Tensor usable again.
     """
 
-    __slots__ = ("_awaited", "_was", "_why")
+    __slots__ = ("_awaited", "_replaced", "_why")
 
     def __init__(self, node: ArrayNode, why: str, awaited: Any):
-        self._was, self._why, self._awaited = node, why, awaited
+        self._replaced, self._why, self._awaited = node, why, awaited
         self._handle, self._store = node._handle, node._store
 
     @property
@@ -438,83 +436,89 @@ class Unusable(ArrayNode):
 
 
 def _usable(node: Any) -> ArrayNode:
-    """The node itself, also of a Tensor that cannot be used."""
-    return node._was if node.__class__ is Unusable else node
+    """The node itself, or the node that an `Unusable` replaced."""
+    return node._replaced if node.__class__ is Unusable else node
 
 
 def _is_awaited(node: Unusable, row: Row, other: Any) -> bool:
     """True if the row assigns the awaited view to its place."""
-    view, made_by = node._awaited or (None, row)
-    index = row.settings.get("index")
-    return view is not None and other is view and is_basic(index) and arrays.getitem(index).settings == made_by.settings
+    if node._awaited is None:
+        return False
+    view, made_by = node._awaited
+    return other is view and is_basic(row.settings.get("index")) and row.settings == made_by.settings
 
 
 def base_of(tensor: Tensor) -> Tensor:
-    """The Tensor that this one is a view of, perhaps through other views; else the Tensor itself."""
+    """The Tensor at the end of a chain of views, which is the Tensor itself if it is not a view."""
     return tensor._view[0] if hasattr(tensor, "_view") else tensor
 
 
-def _relatives(tensor: Tensor) -> list[Tensor]:
-    """The base of this Tensor and its other views that share this memory, if they share the history too."""
+def _others_of_memory(tensor: Tensor) -> list[Tensor]:
+    """The base of this Tensor and the other views of the base that share the memory, if they share the history too."""
     base, storage = base_of(tensor), tensor._node.storage
-    kin = [t for ref in tuple(storage.views) if (t := ref()) is not None and t is not base and base_of(t) is base]
-    if shared := base._node._store is storage:
-        kin.append(base)
-    cut = shared and _usable(base._node)._row is not None  # then a constant view was meant as one
-    return [t for t in kin if t is not tensor and (row := _usable(t._node)._row) != LEAF and (row or not cut)]
+    views = [t for ref in tuple(storage.views) if (t := ref()) is not None]
+    family = [t for t in views if t is not base and base_of(t) is base]
+    if base_shares := base._node._store is storage:
+        family.append(base)
+    # If the base has a history, a view without a history was detached on purpose
+    detached_too = not (base_shares and _usable(base._node)._row is not None)
+    rows = [_usable(t._node)._row for t in family]
+    pairs = zip(family, rows, strict=True)
+    return [t for t, row in pairs if t is not tensor and row != LEAF and (row or detached_too)]
 
 
 def write(tensor: Tensor, row: Row, other: Any) -> Any:
     """Apply a row in place: the same Tensor with new values and, if it is recorded, a new node on top of the old."""
     if tensor._node.__class__ is Unusable and _is_awaited(tensor._node, row, other):
-        tensor._node = tensor._node._was
+        tensor._node = tensor._node._replaced
     node = tensor._node
     before_change(node)
-    b, y = operand(other)
+    other_node, value = operand(other)
     base = _usable(base_of(tensor)._node)
     if base._store is not node._store:
         base = node
-    if any(n._row is not None for n in (node, b, base)) and is_grad_enabled():
+    if any(n._row is not None for n in (node, other_node, base)) and is_grad_enabled():
         _refuse(row, node, base)
-        _write_recorded(tensor, row, b, y)
+        _write_recorded(tensor, row, other_node, value)
     else:
-        result = _result(row, node._data, y)
+        array = _array_to_write(row, node._data, value)
         node.storage.version += 1  # first, so that no Ctrl-C leaves a write that is not counted
-        np.copyto(node._data, result)
+        np.copyto(node._data, array)
     return tensor
 
 
-def _write_recorded(tensor: Tensor, row: Row, b: Any, y: Any) -> None:
+def _write_recorded(tensor: Tensor, row: Row, other_node: Any, value: Any) -> None:
     """Record an in-place op. A view gets new memory, and its base awaits `x[i] = view`; other Tensors keep theirs.
 
     Everything changes in one call, in C, which a Ctrl-C cannot interrupt.
     """
-    node, memory, storage = tensor._node, tensor._node._data, tensor._node.storage
-    made, awaited = new_node(_result(row, memory, y)), {}
+    old, memory, storage = tensor._node, tensor._node._data, tensor._node.storage
+    new, awaited = new_node(_array_to_write(row, memory, value)), {}
     if hasattr(tensor, "_view"):
         steps, awaited = [partial(delattr, tensor, "_view")], {tensor._view[1]: (tensor, tensor._view[2])}
         why = f"{_statement(row)} on a view of this Tensor was not recorded in it: write x[i] = ... or x[i] += ..., "
         why += "with the Tensor for x and the whole index for i"
     else:
-        steps = [partial(np.copyto, memory, made._data), partial(setattr, storage, "version", storage.version + 1)]
-        made._data, made._store = memory, storage
+        steps = [partial(np.copyto, memory, new._data), partial(setattr, storage, "version", storage.version + 1)]
+        new._data, new._store = memory, storage
         why = "this view shows a Tensor that was written to after the view was made: make the view again"
-    remember(made, row, (node, b), (memory, y), storage)
-    made.label, made._gradient = node.label, node._gradient
-    made._retains_grad, made._handle = node._retains_grad, node._handle
-    changes = [(t, "_node", Unusable(_usable(t._node), why, awaited.get(t))) for t in _relatives(tensor)]
-    changes += [(tensor, "_node", made), (node, "_handle", _no_tensor)]
-    changes += [(node, "_gradient", None), (node, "_retains_grad", False)]
-    over = made._data is memory and not _runs_again(node)  # what no row can compute again is kept for drawings
-    if made._row and (over or made._x[0] is not memory):  # the old node keeps the old values, for `create_graph`
-        was = memory.copy(order="K") if made._x[0] is memory else made._x[0]
-        changes += [(node, "_data", was), (node, "_store", None)]
-        changes += [(storage, "kept", weakref.ref(node))] if over else []
+    remember(new, row, (old, other_node), (memory, value), storage)
+    new.label, new._gradient = old.label, old._gradient
+    new._retains_grad, new._handle = old._retains_grad, old._handle
+    changes = [(t, "_node", Unusable(_usable(t._node), why, awaited.get(t))) for t in _others_of_memory(tensor)]
+    changes += [(tensor, "_node", new), (old, "_handle", nothing)]
+    changes += [(old, "_gradient", None), (old, "_retains_grad", False)]
+    # The old node keeps the old values if `create_graph` needs them, or if a drawing could not compute them again
+    for_drawings = new._data is memory and not _runs_again(old)
+    if new._row and (for_drawings or new._x[0] is not memory):
+        old_data = memory.copy(order="K") if new._x[0] is memory else new._x[0]
+        changes += [(old, "_data", old_data), (old, "_store", None)]
+        changes += [(storage, "kept", weakref.ref(old))] if for_drawings else []
     deque(map(operator.call, [*steps, *(partial(setattr, *change) for change in changes)]), 0)
 
 
 def _runs_again(node: ArrayNode) -> bool:
-    """True if the node's row computes its data from its operands."""
+    """True if the row of the node can compute the data again from the operands."""
     return getattr(node._row, "forward", None) not in (None, nothing)
 
 
@@ -532,62 +536,59 @@ def _refuse(row: Row, node: ArrayNode, base: ArrayNode) -> None:
 
 
 def _statement(row: Row) -> str:
-    """An in-place op as one writes it."""
+    """An in-place op as a user writes it."""
     return "x[i] = ..." if row.name == "setitem" else f"x {row.name}= ..."
 
 
-def _result(row: Row, a: Array, y: Any) -> Array:
-    """row(a, y), as an array that can be written to a."""
+def _array_to_write(row: Row, a: Array, b: Any) -> Array:
+    """row(a, b), as an array that can be written to a."""
     try:
-        result = np.asarray(row.forward(a, y))
-        if result.shape != a.shape:
-            raise ValueError(f"{_statement(row)} would change the shape {a.shape} to {result.shape}")
-        return result.astype(a.dtype, casting="same_kind", copy=False)
+        array = np.asarray(row.forward(a, b))
+        if array.shape != a.shape:
+            raise ValueError(f"{_statement(row)} would change the shape {a.shape} to {array.shape}")
+        return array.astype(a.dtype, casting="same_kind", copy=False)
     except (ValueError, TypeError, IndexError) as error:
-        error.add_note(f"in {_statement(row)} of shapes {a.shape} and {np.shape(y)}")
+        error.add_note(f"in {_statement(row)} of shapes {a.shape} and {np.shape(b)}")
         raise
 
 
-def fits(x: Any) -> bool:
+def is_operand(x: Any) -> bool:
     """True if x can be an operand of a Tensor."""
-    plain = isinstance(x, (ArrayNode.kind, int, float, np.ndarray, np.number, np.bool_, *_LISTS))
-    return plain or may_meet(x)
+    plain_or_tensor = isinstance(x, (ArrayNode.tensor_class, *_NUMBERS, np.ndarray, np.number, *_LISTS))
+    return plain_or_tensor or accepts_value(x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Values among Tensors: transforms and `compile` turn numbers into Values, which may meet Tensors in the function
+# Values among Tensors: transforms and `compile` turn numbers of a function into Values, which may meet Tensors there
 
 
-def may_meet(x: Any) -> TypeGuard[Value]:
+def accepts_value(x: Any) -> TypeGuard[Value]:
     """True for a Value that Tensors accept as an operand."""
     return isinstance(x, Value) and (is_differentiating() or listener().meets_arrays(x))
 
 
-def lifted(x: Any) -> Any:
-    """A number as an array of shape (); a Value as a Tensor that sends its gradient back to the Value."""
+def to_tensor(x: Any) -> Any:
+    """A number as an array of shape (). Of a Value, a Tensor that sends its gradient back to the Value."""
     if not isinstance(x, Value):
         return np.asarray(x)
     x = traced(x)
-    return _crossed(handle(new_node(np.broadcast_to(x._data, ()))), LIFT, x)
+    return _crossed(wrap(new_node(np.broadcast_to(x._data, ()))), TO_TENSOR, x)
 
 
-def lowered(x: Any) -> Any:
-    """An array of shape () as a number; a Tensor as a Value that sends its gradient back to the Tensor."""
-    tensor = x if isinstance(x, ArrayNode.kind) else None
-    data: Any = x if tensor is None else tensor._node._data
-    data = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
-    if tensor is None:
-        return data
-    return _crossed(fill_slots(_new(Value), data), LOWER, tensor._node)
+def to_value(x: Any) -> Any:
+    """The number in an array of shape (). Of a Tensor, a Value that sends its gradient back to the Tensor."""
+    node, data = node_of(x), plain(x)
+    number = data.item() if data.__class__ is Array else data.graph.make(".item", (data,))
+    return number if node is x else _crossed(fill_slots(_new(Value), number), TO_VALUE, node)
 
 
 def _crossed(result: Any, row: Row, operand: Any) -> Any:
-    """The result, as a function sees it, with an operand of the other kind as its history."""
+    """The node that a function sees in place of `result`, whose history is one operand: a Value's, or a Tensor's."""
     result = listener().crossed(result)
     if operand._row is not None and is_grad_enabled():
         node_of(result)._record(row, (operand,), (operand._data,))
     return result
 
 
-LIFT = Each("tensor", lifted, lambda g, _a: lowered(g))
-LOWER = Many("number", lowered, lambda g, _a: [lifted(g)])
+TO_TENSOR = Each("tensor", to_tensor, lambda g, _a: to_value(g))
+TO_VALUE = Many("number", to_value, lambda g, _a: [to_tensor(g)])

@@ -22,21 +22,38 @@ from ..scalars import ops
 from ..scalars.kinds import traced
 from ..scalars.methods import Elementwise, elementwise
 from . import arrays, fused
-from .arrays import Axis, Shape, axes_of, axis_of, in_numpys_words, lengths, plain_index, real_dtype
+from .arrays import Axis, Shape, axes_of, axis_of, lengths, plain_index, real_dtype, takes_numpys_names
 from .handle import Handle, comparison
-from .node import ArrayNode, fits, lifted, may_meet, record
+from .node import ArrayNode, accepts_value, is_operand, record, to_tensor
 
 
 def _operator(apply: Callable[[Any, Any], Any]) -> tuple[Callable[[Tensor, Any], Any], Callable[[Tensor, Any], Any]]:
     """The methods of a binary operator: `__op__` and `__rop__`."""
 
     def method(self: Tensor, other: Any) -> Any:
-        return apply(self, other) if fits(other) else NotImplemented
+        return apply(self, other) if is_operand(other) else NotImplemented
 
     def reflected(self: Tensor, other: Any) -> Any:
-        return apply(other, self) if fits(other) else NotImplemented
+        return apply(other, self) if is_operand(other) else NotImplemented
 
     return method, reflected
+
+
+def _matmul(a: Any, b: Any) -> Tensor:
+    """a @ b, where a vector is a row on the left and a column on the right."""
+    a, b = as_tensor(a), as_tensor(b)
+    left, right = a.shape, b.shape  # read once, because `shape` is a property
+    if not left or not right:
+        raise ValueError(
+            f"@ needs at least one dimension on each side, found shapes {left} and {right}: use * for a number"
+        )
+    k, n = left[-1], right[max(len(right) - 2, 0)]
+    if k != n:
+        hint = f": did you mean a @ b.{'T' if len(right) == 2 else 'swapaxes(-1, -2)'}?" if k == right[-1] else ""
+        raise ValueError(f"cannot multiply {left} by {right}: their inner lengths are {k} and {n}{hint}")
+    out = record(arrays.matmul, a if len(left) > 1 else a.expand_dims(0), b if len(right) > 1 else b.expand_dims(1))
+    added_axes = [axis for axis, shape in ((-2, left), (-1, right)) if len(shape) == 1]
+    return out.squeeze(added_axes) if added_axes else out
 
 
 _to_a_node, _of_a_number = _operator(partial(record, ops.pow))
@@ -84,7 +101,7 @@ class Tensor(Handle, Elementwise):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    # ---- elementwise: the same rows as for Value
+    # ---- elementwise: the rows of Value
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, (int, float, np.integer, np.floating)):
@@ -116,7 +133,7 @@ class Tensor(Handle, Elementwise):
         """The elements in another shape, in C order.
 
         Args:
-            shape: the new lengths, as one sequence or as several ints. One of them may be -1, for what remains.
+            shape: the new lengths, as one sequence or as several ints. A -1 stands for the length that remains.
             *more: the other lengths, if `shape` is the first.
 
         Returns:
@@ -159,7 +176,9 @@ class Tensor(Handle, Elementwise):
         >>> x.transpose().tolist(), x.transpose(0, 1).tolist()
         ([[1, 3], [2, 4]], [[1, 2], [3, 4]])
         """
-        order = range(self.ndim)[::-1] if axes is None else axes if isinstance(axes, Sequence) else (axes, *more)
+        if axes is None:
+            axes = range(self.ndim)[::-1]
+        order = axes if isinstance(axes, Sequence) else (axes, *more)
         return record(arrays.transpose(normalize_axis_tuple(tuple(order), self.ndim)), self)
 
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
@@ -175,7 +194,9 @@ class Tensor(Handle, Elementwise):
         (3, 1, 1)
         """
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
-        return self.transpose([b if i == a else a if i == b else i for i in range(self.ndim)])
+        axes = [*range(self.ndim)]
+        axes[a], axes[b] = b, a
+        return self.transpose(axes)
 
     T = property(transpose, doc="The transpose.")
 
@@ -192,8 +213,10 @@ class Tensor(Handle, Elementwise):
         (1, 3)
         """
         ndim = self.ndim + (len(axis) if isinstance(axis, Sequence) else 1)
-        axes, lengths = normalize_axis_tuple(axis, ndim), iter(self.shape)
-        return self.reshape([1 if i in axes else next(lengths) for i in range(ndim)])
+        shape = [*self.shape]
+        for place in sorted(normalize_axis_tuple(axis, ndim)):
+            shape.insert(place, 1)
+        return self.reshape(shape)
 
     def squeeze(self, axis: Axis = None) -> Tensor:
         """Remove axes of length 1.
@@ -262,7 +285,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2, 3]).roll(1)
         Tensor([3, 1, 2])
         """
-        return chosen(self, np.roll, shift, axis)
+        return moved(np.roll, self, shift=shift, axis=axis)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Tensor:
         """Repeat each element.
@@ -277,7 +300,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2]).repeat(2).tolist()
         [1, 1, 2, 2]
         """
-        return chosen(self, np.repeat, repeats, axis)
+        return moved(np.repeat, self, repeats=repeats, axis=axis)
 
     def tile(self, reps: Shape) -> Tensor:
         """Repeat the whole array along each axis.
@@ -291,7 +314,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([1, 2]).tile(2).tolist()
         [1, 2, 1, 2]
         """
-        return chosen(self, np.tile, reps)
+        return moved(np.tile, self, reps=reps)
 
     def pad(self, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Tensor:
         """Pad each axis at both ends.
@@ -299,7 +322,7 @@ class Tensor(Handle, Elementwise):
         Args:
             pad_width: the number of elements to add, as one int, a pair (before, after), or a pair for each axis.
             mode: "constant", or a mode of NumPy's that repeats elements ("edge", "reflect", "symmetric", "wrap").
-            constant_values: what to pad with in mode "constant", a number, or as `pad_width`.
+            constant_values: the number to pad with in mode "constant", or several, as in `pad_width`.
 
         Returns:
             A Tensor with each length increased by its pair. The gradient flows through all that was padded.
@@ -314,7 +337,7 @@ class Tensor(Handle, Elementwise):
         [1, 1, 2, 2]
         """
         if mode in ("edge", "reflect", "symmetric", "wrap"):
-            return chosen(self, np.pad, pad_width, mode=mode)
+            return moved(np.pad, self, pad_width=pad_width, mode=mode)
         if mode != "constant":
             raise ValueError(
                 f"a Tensor is padded in the modes constant, edge, reflect, symmetric and wrap, found {mode!r:.60}: "
@@ -326,8 +349,8 @@ class Tensor(Handle, Elementwise):
         if widths.min(initial=0) < 0:
             raise ValueError(f"pad_width is never negative, found {pad_width!r:.60}: an index removes elements")
         sides = list(zip(widths.tolist(), self.shape, strict=True))
-        whole = slice(None)  # of an axis without padding: a program for any batch has no length of it
-        index = tuple(slice(before, before + n) if before or after else whole for (before, after), n in sides)
+        all_of_axis = slice(None)  # without padding, because a program for any batch does not know the length
+        index = tuple(slice(before, before + n) if before or after else all_of_axis for (before, after), n in sides)
         shape = tuple(before + n + after for (before, after), n in sides)
         if constant_values.__class__ in (int, float) and not constant_values:
             return record(arrays.scatter(index, shape), self)
@@ -348,9 +371,9 @@ class Tensor(Handle, Elementwise):
         [[1, 0], [0, 2]]
         """
         if self.ndim != 1:
-            return chosen(self, np.diag, k)
-        where = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
-        return record(arrays.scatter(where, (self.size + abs(k),) * 2), self)
+            return moved(np.diag, self, k=k)
+        index = tuple(np.arange(self.size) + builtins.max(shift, 0) for shift in (-k, k))
+        return record(arrays.scatter(index, (self.size + abs(k),) * 2), self)
 
     def tril(self, k: int = 0) -> Tensor:
         """The lower triangle, with zeros above the k-th diagonal of the last two axes.
@@ -364,7 +387,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).tril().tolist()
         [[1, 0], [3, 4]]
         """
-        return record(arrays.where(_triangle(self, k)), self, _zero(self))
+        return record(arrays.where(_triangle(self, k)), self, self.dtype.type(0))
 
     def triu(self, k: int = 0) -> Tensor:
         """The upper triangle, with zeros below the k-th diagonal of the last two axes.
@@ -378,7 +401,7 @@ class Tensor(Handle, Elementwise):
         >>> Tensor([[1, 2], [3, 4]]).triu().tolist()
         [[1, 2], [0, 4]]
         """
-        return record(arrays.where(~_triangle(self, k - 1)), self, _zero(self))
+        return record(arrays.where(~_triangle(self, k - 1)), self, self.dtype.type(0))
 
     def sort(self, axis: int | None = -1) -> Tensor:
         """Sort in ascending order.
@@ -504,13 +527,15 @@ class Tensor(Handle, Elementwise):
             self = self.astype(np.zeros(0, self.dtype).sum().dtype)
         axes = axes_of(axis, self.ndim)
         rest = [a for a in range(self.ndim) if a not in axes]
+        shape = tuple(self.shape[a] for a in rest)
         n = math.prod(self.shape[a] for a in axes)
-        factors = self.transpose(*axes, *rest).reshape(n, *(self.shape[a] for a in rest)) * 1
+        factors = self.transpose(*axes, *rest).reshape(n, *shape) * 1
         while n > 1:
             half = n // 2
             factors = record(arrays.concatenate(0), factors[:half] * factors[half : 2 * half], factors[2 * half :])
             n -= half
-        shape = tuple(1 if a in axes else m for a, m in enumerate(self.shape) if keepdims or a not in axes)
+        if keepdims:
+            shape = arrays.keepdims_shape(self, axes)
         return factors.reshape(shape) if n else factors.sum(0).reshape(shape) + 1
 
     def norm(self, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -518,15 +543,15 @@ class Tensor(Handle, Elementwise):
 
         Args:
             ord: None is the Euclidean norm, over any axes. Over one axis any number p, for sum(|x|**p)**(1/p): 1 is the
-                sum of absolute values, inf and -inf are the largest and the smallest of them, and 0 counts what is
-                not 0. Over two axes "fro" is the Frobenius norm.
+                sum of absolute values, inf and -inf are the largest and the smallest of them, and 0 is the number of
+                elements that are not 0. Over two axes "fro" is the Frobenius norm.
             axis, keepdims: as in `sum`.
 
         Returns:
             A Tensor without those axes, of floats. Where the norm is 0, so is its gradient.
 
         Raises:
-            ValueError: an `ord` that is not one for that number of axes.
+            ValueError: there is no such norm over that number of axes.
 
         >>> Tensor([3.0, 4.0]).norm(), Tensor([1.0, 2.0]).norm(3) ** 3
         (Tensor(5.), Tensor(9.))
@@ -535,16 +560,17 @@ class Tensor(Handle, Elementwise):
         if ord is None or (ord == "fro" and len(axes) == 2):
             ord = 2
         elif len(axes) != 1 or not isinstance(ord, Real):
-            fits = {1: "None or a number", 2: 'None or "fro"'}.get(len(axes), "None")
+            allowed = {1: "None or a number", 2: 'None or "fro"'}.get(len(axes), "None")
             raise ValueError(
-                f"a norm over {len(axes)} axes takes ord={fits}, found {ord!r}: name an axis, or flatten()"
+                f"a norm over {len(axes)} axes takes ord={allowed}, found {ord!r}: name an axis, or flatten()"
             )
         if self.dtype.kind != "f":  # squares of integers overflow
             self = self.astype(float)
         if ord == 2:
             return record(fused.length, (self * self).sum(axis, keepdims))
         if abs(ord) == math.inf:
-            return abs(self).max(axis, keepdims) if ord == math.inf else abs(self).min(axis, keepdims)
+            extreme = Tensor.max if ord == math.inf else Tensor.min
+            return extreme(abs(self), axis, keepdims)
         if ord in (0, 1):
             return abs(self if ord else self.sign()).sum(axis, keepdims)
         return record(fused.norm(float(ord), axes, keepdims), self)
@@ -578,7 +604,7 @@ class Tensor(Handle, Elementwise):
         Tensor(1000.69314718)
         """
         out = record(fused.logsumexp(axis_of(axis, self.ndim)), self)
-        return out if keepdims else out.squeeze(tuple(range(self.ndim)) if axis is None else axis)
+        return out if keepdims else out.squeeze(axes_of(axis, self.ndim))
 
     def softmax(self, axis: int = -1) -> Tensor:
         """exp(a) / sum(exp(a)), without overflow.
@@ -612,12 +638,7 @@ class Tensor(Handle, Elementwise):
 
     __matmul__: ClassVar[Callable[[Any, Any], Tensor]]
     __rmatmul__: ClassVar[Callable[[Any, Any], Tensor]]
-    __matmul__, __rmatmul__ = _operator(lambda a, b: _matmul(a, b))
-
-
-def _zero(a: Tensor) -> int:
-    """What leaves the dtype as it is."""
-    return False if a.dtype.kind == "b" else 0
+    __matmul__, __rmatmul__ = _operator(_matmul)
 
 
 def _triangle(a: Tensor, k: int) -> np.ndarray:
@@ -627,46 +648,23 @@ def _triangle(a: Tensor, k: int) -> np.ndarray:
     return np.tri(*a.shape[-2:], k=k, dtype=bool)
 
 
-def chosen(a: Any, function: Callable, *settings: Any, **named: Any) -> Tensor:
+def moved(function: Callable, a: Any, **settings: Any) -> Tensor:
     """Apply a NumPy function that only moves elements: it is run on their indices, which then select from a."""
-    places = function(np.arange(a.size).reshape(a.shape), *settings, **named)
-    return record(arrays.getitem(places), a.flatten())
+    indices = function(np.arange(a.size).reshape(a.shape), **settings)
+    return record(arrays.getitem(indices), a.flatten())
 
 
-Tensor.clip = in_numpys_words(Tensor.clip)
+Tensor.clip = takes_numpys_names(Tensor.clip)
 for _name, _method in [*vars(Tensor).items(), ("__init__", Handle.__init__)]:
     if callable(_method) and not {"axis", "_children"}.isdisjoint(inspect.signature(_method).parameters):
         setattr(Tensor, _name, checked(_method))
 
 
-def _matmul(a: Any, b: Any) -> Tensor:
-    """a @ b, where a vector is a row on the left and a column on the right."""
-    a, b = as_tensor(a), as_tensor(b)
-    left, right = a.shape, b.shape  # once: they are properties
-    if not left or not right:
-        raise ValueError(
-            f"@ needs at least one dimension on each side, found shapes {left} and {right}: use * for a number"
-        )
-    k, n = left[-1], right[max(len(right) - 2, 0)]
-    if k != n:
-        hint = f": did you mean a @ b.{'T' if len(right) == 2 else 'swapaxes(-1, -2)'}?" if k == right[-1] else ""
-        raise ValueError(f"cannot multiply {left} by {right}: their inner lengths are {k} and {n}{hint}")
-    out = record(arrays.matmul, a if len(left) > 1 else a.expand_dims(0), b if len(right) > 1 else b.expand_dims(1))
-    gone = [axis for axis, shape in ((-2, left), (-1, right)) if len(shape) == 1]
-    return out.squeeze(gone) if gone else out
-
-
 def as_tensor(x: Any) -> Tensor:
     """x itself if it is a Tensor, else a Tensor of it."""
-    return x if isinstance(x, Tensor) else lifted(x) if may_meet(x) else Tensor(x)
+    if isinstance(x, Tensor):
+        return x
+    return to_tensor(x) if accepts_value(x) else Tensor(x)
 
 
-def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
-    """x @ weight.T + bias as one node; see `functional.linear`."""
-    x, weight, bias = as_tensor(x), as_tensor(weight), None if bias is None else as_tensor(bias)
-    if bias is not None and weight.ndim == 2 and bias.ndim == 1:
-        return record(fused.linear, x, weight, bias)
-    return x @ weight.T if bias is None else x @ weight.T + bias
-
-
-ArrayNode.kind = Tensor
+ArrayNode.tensor_class = Tensor

@@ -86,7 +86,7 @@ def _read(node: Node) -> Iterable[tuple[Any, Any]]:
         return ()
     operands, values = node._operands, node._x if node._a is MANY else (node._x, node._y)
     pairs = [*zip((node, *operands) if row.of_out else operands, values, strict=False)]
-    return pairs if node._is_number else [pairs[i] for i in node._needed]  # type: ignore[attr-defined]
+    return pairs if node._is_number else [pairs[i] for i in node._values_used]  # type: ignore[attr-defined]
 
 
 def _ones(root: Node) -> Any:
