@@ -33,9 +33,9 @@ def sent(node: Node, grads: Mapping[Node, Any]) -> list[Sent]:
     A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
     Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
     """
-    if not node._row or isinstance(node._row, Released) or node not in grads:
+    g = grads.get(node)
+    if g is None or not node._row or is_released(node):
         return [Sent() for _ in node._prev]
-    g = grads[node]
     local = parts(node, 1.0) if node._is_number else [None for _ in node._prev]
     uses = [Sent(*pair) for pair in zip(local, parts(node, g), strict=True)]
     if isinstance(node._row, Closure | Many):
@@ -64,9 +64,9 @@ def is_hand_written(node: Node) -> bool:
     return isinstance(node._row, Closure)
 
 
-def is_released(node: Node) -> bool:
+def is_released(node: Any) -> bool:
     """True if the node's history was released after a backward pass."""
-    return isinstance(node._row, Released)
+    return isinstance(getattr(node, "_row", None), Released)
 
 
 def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
@@ -81,7 +81,7 @@ def carry(graph: Walk, edges: Iterable[Edge], grads: Mapping[Node, Any]) -> None
     """Tell the lines what they carried back from the nodes that have a gradient."""
     of = cache(lambda i: sent(graph.nodes[i], grads))
     for edge in edges:
-        uses = [of(i)[k] for i, k in edge.uses if graph.nodes[i] in grads]
+        uses = [of(i)[k] for i, k in edge.uses]
         told = [use.part for use in uses if use.part is not None]
         alone = all(isinstance(part, float | int) for part in told)
         if told and edge.single:

@@ -6,7 +6,7 @@ Text is unescaped here; each writer escapes for its own format.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -119,6 +119,16 @@ class Walk:
     def data(self, i: int) -> Any:
         """What a node computed, or the data of a leaf."""
         return self.then.get(self.nodes[i], data_of(self.nodes[i]))
+
+    @cached_property
+    def has_gradients(self) -> bool:
+        """True if there was a backward pass."""
+        return any(is_array(grad := grad_of(self.nodes[i])) or grad not in (None, 0) for i in self.roots)
+
+    def grad(self, i: int) -> Any:
+        """The gradient of a node, or None if no backward pass has reached the node."""
+        grad = grad_of(self.nodes[i])
+        return grad if self.has_gradients or is_array(grad) or grad else None
 
     def part(self, members: Sequence[int], outside: Collection[int] = ()) -> "tuple[Walk, dict[int, int]]":
         """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
@@ -246,34 +256,30 @@ def describe(
     has none, is called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs. `called` maps
     ids to names that are used in place of a label.
     """
-    groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
     for g, group in enumerate(groups):
         for i in group.members:
             home[i] = g
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
-    began = has_gradients(graph)
     taken = {*names.values(), *map(label_of, graph.nodes)}
-    free = filter(lambda name: name not in taken, map("v{}".format, count(1)))
+    free = (name for k in count(1) if (name := f"v{k}") not in taken)
     for g, group in enumerate(groups):
         id_ = f"n{g}"
         if group.kind == "node":
             i = group.members[0]
-            below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
-            complete = len(below) == len(graph.operands[i])
-            leaf = "parameter" if id(graph.nodes[i]) in owned else "input"
-            boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began, called))
-            if _needs_name(boxes[-1]):
-                boxes[-1].short = next(free)
+            node = graph.nodes[i]
+            name = called.get(id(node)) or label_of(node) or names.get(id(node), "")
+            leaf = "parameter" if id(node) in owned else "input"
+            operands = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
+            complete = len(operands) == len(graph.operands[i])
+            box = _node_box(id_, graph, i, name, leaf, operands if complete else [])
+            if _needs_name(box):
+                box.short = next(free)
         else:
-            boxes.append(_group_box(id_, group, graph, began))
+            box = _group_box(id_, group, graph)
+        boxes.append(box)
     return Picture(boxes, edges, note)
-
-
-def has_gradients(graph: Walk) -> bool:
-    """True if there was a backward pass."""
-    return any(is_array(g := grad_of(graph.nodes[i])) or g not in (None, 0) for i in graph.roots)
 
 
 def _needs_name(box: Box) -> bool:
@@ -309,48 +315,57 @@ def grad_of(node: Any) -> Any:
     return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
 
 
-def _node_box(
-    id_: str,
-    graph: Walk,
-    i: int,
-    below: Sequence[Box],
-    leaf: str = "input",
-    names: Mapping[int, str] = MappingProxyType({}),
-    began: bool = True,
-    called: Mapping[int, str] = MappingProxyType({}),
-) -> Box:
-    node = graph.nodes[i]
-    name, op = called.get(id(node)) or label_of(node) or names.get(id(node), ""), op_of(node)
-    requires_grad = bool(getattr(node, "requires_grad", True))
-    kind = "result" if op or below else leaf if requires_grad else "constant"
-    data, grad = graph.data(i), grad_of(node)
-    grad_text = NO_GRADIENT if grad is None or not (began or is_array(grad) or grad) else value_text(grad)
-    rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
-    rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
-    stands_for = _written(_index(node) or op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
-    expression = stands_for[0] if below else ""
+def _requires_grad(node: Any) -> bool:
+    return getattr(node, "requires_grad", True)
+
+
+def _node_box(id_: str, graph: Walk, i: int, name: str, leaf: str, operands: Sequence[Box]) -> Box:
+    node, data, grad = graph.nodes[i], graph.data(i), graph.grad(i)
+    op = op_of(node)
+    expression, stands_for = "", NO_TERM
+    if operands:
+        kind = "result"
+        expression, _ = stands_for = _written(_index(node) or op, operands)
+    elif op:
+        kind = "result"
+    elif _requires_grad(node):
+        kind = leaf
+    else:
+        kind, stands_for = "constant", _number_term(data)
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
-    lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
+    if _requires_grad(node):
+        lines.append(f"grad {NO_GRADIENT if grad is None else exact_text(grad)}")
     tip = "\n".join(filter(None, lines))
     heats = heats_of_array(data, grad if is_array(grad) else None, i) if is_plural(data) else []
-    return Box(id_, kind, name, op, rows, expression, stands_for, tip, getattr(node, "_mark", ""), heats=heats)
+    mark = getattr(node, "_mark", "")
+    return Box(id_, kind, name, op, _rows(graph, i), expression, stands_for, tip, mark, heats=heats)
 
 
-def _group_box(id_: str, group: Group, graph: Walk, began: bool) -> Box:
+def _rows(graph: Walk, i: int) -> list[tuple[str, str]]:
+    """The lines of a node's card."""
+    data, grad = graph.data(i), graph.grad(i)
+    rows = [("shape", shape_text(data))] if is_array(data) else []
+    rows.append(("data", value_text(data)))
+    if _requires_grad(graph.nodes[i]):
+        rows.append(("grad", NO_GRADIENT if grad is None else value_text(grad)))
+    return rows
+
+
+def _group_box(id_: str, group: Group, graph: Walk) -> Box:
     nodes = [graph.nodes[i] for i in group.members]
-    rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
-    results = outputs(graph, group)
     if group.kind == "stretch":
-        rows = [("", part) for part in _census(nodes)]
-    elif len(results) == 1:
-        rows += _node_box("", graph, results[0], [], began=began).rows
-    elif group.kind == "repeat":
-        rows += _range([graph.data(i) for i in results])
-    if group.kind == "stretch":
-        name = group.name or f"{len(nodes):,} nodes"
+        rows = [("", count_of_op) for count_of_op in _census(nodes)]
+        name = f"{len(nodes):,} nodes"
     else:
+        results = outputs(graph, group)
+        rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
+        if len(results) == 1:
+            rows += _rows(graph, results[0])
+        elif group.kind == "repeat":
+            rows += _range([graph.data(i) for i in results])
         labels = {label_of(graph.nodes[i]) for i in results}
-        name = group.name or (labels.pop() if len(labels) == 1 else "") or ("" if group.op else _plural(nodes))
+        shared_label = labels.pop() if len(labels) == 1 else ""
+        name = group.name or shared_label or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
 
@@ -363,7 +378,7 @@ def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
 
 
 def _plural(leaves: Sequence[Any]) -> str:
-    return "inputs" if getattr(leaves[0], "requires_grad", True) else "constants"
+    return "inputs" if _requires_grad(leaves[0]) else "constants"
 
 
 def _range(data: Sequence[Any]) -> list[tuple[str, str]]:
@@ -404,38 +419,47 @@ def _slice_text(x: slice) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ expressions
-SHORT, WHOLE, _LONGEST = 16, 24, 36  # columns of one that stands for its node, of one in the leaves, and of any
+SHORT, WHOLE, LONGEST = 16, 24, 36  # columns of one that stands for its node, of one in the leaves, and of any
 DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
 
 
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
     """The root as an expression of the leaves, ignoring the labels in between; "" if that is too long."""
     terms: list[Text] = []
-    for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
-        leaf = term(_node_box("", graph, i, [], names=names))
-        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 56) if below else leaf)
+    for i, (node, operands) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
+        if operands:
+            terms.append(_applied(_index(node) or op_of(node), [terms[j] for j in operands], 56))
+        elif name := label_of(node) or names.get(id(node)):
+            terms.append(infix.name(name))
+        else:
+            terms.append(NO_TERM if _requires_grad(node) else _number_term(graph.data(i)))
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 
-def _written(op: str, below: Sequence[Box]) -> Text:
-    """An op and its operands in full, else with their short names, shortened ones, and dots for the longest."""
-    named, short = [term(box) for box in below], [term(box, 12) for box in below]
-    order = sorted(range(len(short)), key=lambda k: -len(short[k][0]))
-    dotted = [
-        [DOTS if k in order[:many] and text[0] else text for k, text in enumerate(short)]
-        for many in range(len(short) + 1)
-    ]
-    full = [named[k] if "..." in box.stands_for[0] else term(replace(box, short="")) for k, box in enumerate(below)]
-    tried = (_made(op, *ways) for ways in [(full, WHOLE), (named,), *[(terms,) for terms in dotted]])
-    return next((made for made in tried if made[0]), NO_TERM)
+def _written(op: str, operands: Sequence[Box]) -> Text:
+    """The first expression of an op that is short enough, or NO_TERM."""
+    expressions = (_applied(op, terms, longest) for terms, longest in _attempts(operands))
+    return next((expression for expression in expressions if expression[0]), NO_TERM)
 
 
-def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:
+def _attempts(operands: Sequence[Box]) -> Iterator[tuple[list[Text], int]]:
+    """Ways to write operands, and the columns allowed: in full, by names, by short names, then dots for the longest."""
+    yield [term(box if "..." in box.stands_for[0] else replace(box, short="")) for box in operands], WHOLE
+    yield [term(box) for box in operands], LONGEST
+    terms = [term(box, 12) for box in operands]
+    yield terms, LONGEST
+    for k in sorted(range(len(terms)), key=lambda k: -len(terms[k][0])):
+        if terms[k][0]:
+            terms[k] = DOTS
+        yield terms, LONGEST
+
+
+def _applied(op: str, terms: Sequence[Text], longest: int) -> Text:
     """`x1*w1 + b` from the terms of the operands; NO_TERM if an operand has none or the result is too long."""
     if not terms or not all(text for text, _ in terms):
         return NO_TERM
-    made = infix.written(op, terms)
-    return made if len(made[0]) <= longest else NO_TERM
+    result = infix.written(op, terms)
+    return result if len(result[0]) <= longest else NO_TERM
 
 
 def _number_term(data: Any) -> Text:

@@ -8,13 +8,12 @@ from typing import Any
 import graphviz
 
 from ...engine.value import Node
-from ...scalars.release import Released
 from ..files import in_full, save_picture
 from ..page import bundle, image
 from . import dot, svg
 from .alt_text import alt_text
-from .carried import carry, is_hand_written, without
-from .data import Picture, describe, drawn_node, grad_of, has_gradients, roots_of, walk
+from .carried import carry, is_hand_written, is_released, without
+from .data import Picture, describe, drawn_node, grad_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
@@ -93,7 +92,7 @@ def _picture(
     hide: Iterable[Any] | Mapping[Any, str],
     constants: bool,
 ) -> Picture:
-    nodes = walk(roots_of(root))
+    nodes = walk(root)
     called = {
         id(drawn_node(x)): name for x, name in (hide if isinstance(hide, Mapping) else dict.fromkeys(hide, "")).items()
     }
@@ -102,12 +101,11 @@ def _picture(
     names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
     notes = []
-    if any(isinstance(getattr(node, "_row", None), Released) for node in nodes.nodes):
+    if any(map(is_released, nodes.nodes)):
         notes.append("backward() released this graph: draw it before, or pass retain_graph=True")
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
-    groups.sort(key=lambda group: group.members[0])
     hidden = {
         i
         for i, group in enumerate(groups)
@@ -119,16 +117,12 @@ def _picture(
     if hidden:
         notes.append(f"{len(hidden):,} node{'s' * (len(hidden) > 1)} hidden")
     picture.note = "; ".join(notes)
-    if has_gradients(nodes):
-        grads = {node: g for node in nodes.nodes if (g := _known(node)) is not None}
+    if nodes.has_gradients:
+        runnable = [node for node in nodes.nodes if isinstance(node, Node) and not is_hand_written(node)]
+        grads = {node: grad_of(node) for node in runnable}
         with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs what it held
             carry(nodes, picture.edges, grads)
     return without(picture, hidden)
-
-
-def _known(node: Any) -> Any:
-    """The gradient of a node whose rule may run: a drawing runs no `_backward` of the user's."""
-    return grad_of(node) if isinstance(node, Node) and not is_hand_written(node) else None
 
 
 class Drawing:

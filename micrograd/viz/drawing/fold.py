@@ -26,7 +26,7 @@ STRETCHES = 24  # the most boxes by stretch: they carry little information, so m
 
 
 def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
-    """At most `limit` groups (None: no limit), and how they were folded; "" if every node has its own box."""
+    """At most `limit` groups (None: no limit) in the order of the walk, and how they were folded, "" if none was."""
     if limit is None or len(graph.nodes) <= limit:
         return [Group([i]) for i in range(len(graph.nodes))], ""
     limit, calls = min(limit, AIM), calls_of(graph)
@@ -36,6 +36,7 @@ def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
         if len(groups) <= limit and (level < 2 or not _has(groups, "stretch")):
             break
     how = "by module" if _has(groups, "module") else "by structure"
+    groups.sort(key=lambda group: group.members[0])
     return groups, f"{how} and by depth" if _has(groups, "stretch") else how
 
 
