@@ -99,13 +99,14 @@ def rows(box: Box) -> list[tuple[str, str]]:
 
     The shape of an array is beside the title, and of a large one there is a heat-map in place of the range.
     """
-    shown = [(key, text) for key, text in box.rows if key != "shape" and not (box.heats and _is_mapped(text))]
-    return [("", f"{text} nodes") if key == "nodes" else (key, text) for key, text in shown]
-
-
-def _is_mapped(text: str) -> bool:
-    """True for what a heat-map shows: a range, or that there is no gradient."""
-    return " .. " in text or text == NO_GRADIENT
+    lines = []
+    for key, text in box.rows:
+        is_mapped = box.heats and (" .. " in text or text == NO_GRADIENT)
+        if key == "nodes":
+            lines.append(("", f"{text} nodes"))
+        elif key != "shape" and not is_mapped:
+            lines.append((key, text))
+    return lines
 
 
 def dots(uses: int) -> int:
@@ -214,23 +215,23 @@ def arrange(
     if even:
         modules = max((wide for face, (wide, *_) in zip(faces, sizes, strict=True) if face.kind == "module"), default=0)
         sizes = [(modules if f.kind == "module" else w, *rest) for f, (w, *rest) in zip(faces, sizes, strict=True)]
-    out = [BADGE / 2 * bool(badge) if down else badge / 2 for _, _, badge in sizes]
-    boxes = [
-        turned(w + (0 if down else o), h + (o if down else 0), down) for (w, h, _), o in zip(sizes, out, strict=True)
-    ]
-    sides = zip(sizes, boxes, strict=True)
-    spread = [
-        max(8.0, badge / 2 - 8 if down else 0) if badge else min(across / 3, 28) for (_, _, badge), (_, across) in sides
-    ]
+    margins, boxes, spread = [], [], []
+    for width, height, badge in sizes:
+        along, across = turned(width, height, down)
+        margin = min(badge, BADGE) / 2 if down else badge / 2  # for the half of the badge that is outside of the card
+        margins.append(margin)
+        boxes.append((along + margin, across))
+        flat = badge / 2 - 8 if down else 0.0
+        spread.append(max(8.0, flat) if badge else min(across / 3, 28))
     shape = layout(boxes, ends, spread=spread, gap=gap)
-    corners = [turned(x + o, y, down) for (x, y, _, _), o in zip(shape.boxes, out, strict=True)]
+    corners = [turned(x + margin, y, down) for (x, y, _, _), margin in zip(shape.boxes, margins, strict=True)]
     places = [Place(*corner, *each) for corner, each in zip(corners, sizes, strict=True)]
-    routes = list(shape.routes)
     for e, (_, head) in enumerate(ends):
-        if len(routes[e]) > 1 and e not in shape.backward and out[head]:
-            (_, top, _, high), (x, y) = shape.boxes[head], routes[e][-1]
-            routes[e] = [*routes[e][:-1], (x + _inset(y - (top + high / 2), places[head].badge, down), y)]
-    return Arranged(*turned(shape.width, shape.height, down), places, routes, shape.backward)
+        badge, route = places[head].badge, shape.routes[e]
+        if len(route) > 1 and e not in shape.backward and badge:
+            (_, top, _, high), (x, y) = shape.boxes[head], route[-1]
+            route[-1] = x + _inset(y - (top + high / 2), badge, down), y
+    return Arranged(*turned(shape.width, shape.height, down), places, shape.routes, shape.backward)
 
 
 def turned(along: float, across: float, down: bool) -> Point:
@@ -241,5 +242,6 @@ def turned(along: float, across: float, down: bool) -> Point:
 def _inset(off: float, badge: float, down: bool) -> float:
     """How far the rounded edge of a badge is behind its foremost point, at `off` from its middle."""
     radius = BADGE / 2
-    off = max(0.0, abs(off) - (badge / 2 - radius)) if down else abs(off)
-    return radius - (radius**2 - off**2) ** 0.5 if off < radius else radius if down else badge / 2
+    straight = badge / 2 - radius if down else 0.0  # half of the edge between its round ends
+    beyond = max(0.0, abs(off) - straight)
+    return radius - (radius**2 - beyond**2) ** 0.5
