@@ -146,20 +146,13 @@ def is_carried(edge: Edge) -> bool:
 
 
 def flow_of(edge: Edge) -> tuple[str, float, float]:
-    """The look of a line by what it carried back, and the widths of its strands."""
-    return flowing(*(edge.flow or (edge.part or 0.0,)))
+    """The look of a line that carried gradients back, and the widths of its strands, one strand for each sign.
 
-
-def flowing(over: float, under: float = 0.0) -> tuple[str, float, float]:
-    """The look of a line that carried gradients back, and the widths of its strands, for each sign that it carries.
-
-    Args:
-        over: the length of the positive numbers that it carried; a single number goes here with its sign.
-        under: the length of the negative ones.
-
-    >>> flowing(-1.0)[0], flowing(3.0, 3.0)[0], flowing(3.0, 1e-17)[0], flowing(0.0)
-    ('flows below', 'flows mixed', 'flows above', ('dead', 0.0, 0.0))
+    >>> def look(**what_it_carried): return flow_of(Edge(0, 1, [], **what_it_carried))[0]
+    >>> look(flow=(3.0, 3.0)), look(flow=(3.0, 1e-17)), look(part=-1.0), look(part=0.0)
+    ('flows mixed', 'flows above', 'flows below', 'dead')
     """
+    over, under = edge.flow or (edge.part or 0.0, 0.0)
     if not over and not under:
         return "dead", 0.0, 0.0
     if min(over, under) > WIDTHS["seen"] * max(over, under):
