@@ -41,25 +41,25 @@ def find_names(graph: Walk, calls: Iterable[Call | None], variables: Mapping[str
     frame = frame_of_the_user()
     known = {**frame.f_globals, **frame.f_locals} if variables is None else variables
     known = {name: x for name, x in known.items() if name.isidentifier() and name[0] != "_" and name not in HISTORY}
-    place = {id(drawn_node(node)): id(node) for node in graph.nodes}
+    ids = {*map(id, graph.nodes)}
     modules = {id(call[0][0]): ("", call[0][0]) for call in calls if call}
     modules |= {id(x): (f"{name}.", x) for name, x in known.items() if hasattr(type(x), "named_parameters")}
     owned: dict[int, tuple[str, str]] = {}  # where modules share a parameter, the one that was called names it
     for prefix, module in modules.values():
         for path, p in type(module).named_parameters(module):
-            if id(drawn_node(p)) in place:
-                owned.setdefault(place[id(drawn_node(p))], (prefix, _path(path)))
+            if (i := id(drawn_node(p))) in ids:
+                owned.setdefault(i, (prefix, _path(path)))
     several = len({prefix for prefix, _ in owned.values()}) > 1
-    trained = [p for x in known.values() if hasattr(type(x), "zero_grad") for p in getattr(x, "params", ())]
-    direct, inside = (
-        [(name, place.get(id(drawn_node(x)))) for name, x in some] for some in (known.items(), _inside(known))
-    )
+    direct = [(name, id(drawn_node(x))) for name, x in known.items()]
+    paths = [(prefix * several + path, i) for i, (prefix, path) in owned.items()]
+    inside = [(name, id(drawn_node(x))) for name, x in _inside(known)]
     names: dict[int, str] = {}
-    for name, i in (*direct, *[(prefix * several + path, i) for i, (prefix, path) in owned.items()], *inside):
-        if i is not None:
+    for name, i in (*direct, *paths, *inside):
+        if i in ids:
             names.setdefault(i, name)
-    mine = {*owned} | {place.get(id(drawn_node(p)), 0) for p in trained}
-    return Names(names, mine or _by_convention(graph, names))
+    optimizers = [x for x in known.values() if hasattr(type(x), "zero_grad")]
+    trained = {id(drawn_node(p)) for optimizer in optimizers for p in getattr(optimizer, "params", ())}
+    return Names(names, {*owned} | trained or _by_convention(graph, names))
 
 
 def _by_convention(graph: Walk, names: Mapping[int, str]) -> set[int]:
