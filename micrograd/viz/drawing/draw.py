@@ -93,9 +93,8 @@ def _picture(
     constants: bool,
 ) -> Picture:
     nodes = walk(root)
-    called = {
-        id(drawn_node(x)): name for x, name in (hide if isinstance(hide, Mapping) else dict.fromkeys(hide, "")).items()
-    }
+    renamed = hide if isinstance(hide, Mapping) else dict.fromkeys(hide, "")
+    called = {id(drawn_node(x)): name for x, name in renamed.items()}
     if not called.keys() <= {*map(id, nodes.nodes)}:
         raise ValueError("`hide` has a node that is no part of this graph: pass nodes that `root` depends on")
     names = find_names(nodes, calls_of(nodes), variables)
@@ -106,14 +105,12 @@ def _picture(
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
-    hidden = {
-        i
-        for i, group in enumerate(groups)
-        if called.get(id(nodes.nodes[group.members[0]])) == "" and group.kind == "node"
-    }
     picture = describe(nodes, groups, "", names.by_id, names.owned, called)
-    if not constants:
-        hidden |= {i for i, box in enumerate(picture.boxes) if box.kind == "constant"}
+    hidden = set()
+    for i, (group, box) in enumerate(zip(groups, picture.boxes, strict=True)):
+        is_hidden = group.kind == "node" and called.get(id(nodes.nodes[group.members[0]])) == ""
+        if is_hidden or (box.kind == "constant" and not constants):
+            hidden.add(i)
     if hidden:
         notes.append(f"{len(hidden):,} node{'s' * (len(hidden) > 1)} hidden")
     picture.note = "; ".join(notes)
@@ -195,10 +192,18 @@ class Drawing:
         """Write the source and the picture, and return the path of the picture; see `graphviz.Digraph.render`."""
         drawn = format or Path(outfile or "").suffix[1:].lower() or self.format
         if not self._is_ours(drawn, settings):
-            settings |= {"outfile": outfile, "raise_if_result_exists": raise_if_result_exists, "cleanup": cleanup}
-            settings |= {"directory": directory, "view": view, "quiet_view": quiet_view, "format": format}
             with _install_hint(drawn):
-                return self.digraph.render(filename, **settings)
+                return self.digraph.render(
+                    filename,
+                    directory=directory,
+                    view=view,
+                    cleanup=cleanup,
+                    format=format,
+                    outfile=outfile,
+                    raise_if_result_exists=raise_if_result_exists,
+                    quiet_view=quiet_view,
+                    **settings,
+                )
         if outfile and not directory:
             outfile = Path(self.directory, outfile)
         if outfile and not filename:
@@ -236,15 +241,11 @@ class Drawing:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
         """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
         words, drawn = alt_text(self.graph), self.svg()
-        least = round(_width(drawn) / 2)  # smaller would be unreadable; beyond that the drawing scrolls
-        picture = image(drawn, words, f"max-width: 100%; min-width: {least}px")
+        width = float(drawn.partition(' width="')[2].partition('"')[0])
+        # A drawing at less than half of its width would be unreadable, so it scrolls.
+        picture = image(drawn, words, f"max-width: 100%; min-width: {round(width / 2)}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
         return {**bundle(markup, words, include, exclude, drawn)}
-
-
-def _width(picture: str) -> float:
-    """Width of an SVG, in pixels."""
-    return float(picture.partition(' width="')[2].partition('"')[0])
 
 
 @contextmanager
