@@ -49,14 +49,12 @@ class Page:
         return f"<Page: {self.words.splitlines()[0]}; save(path), open()>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        return bundle(self._notebook(), self.words, include, exclude, self.picture)
+        markup = f"<div>{image(self.picture, self.words)}{self._frame()}</div>"
+        return bundle(markup, self.words, include, exclude, self.picture)
 
     def _mime_(self) -> tuple[str, str]:
         """What marimo shows: the frame alone. It puts a frame elsewhere, where the page finds no image to hide."""
         return "text/html", self._frame()
-
-    def _notebook(self) -> str:
-        return f"<div>{image(self.picture, self.words)}{self._frame()}</div>"
 
     def _frame(self) -> str:
         page = self.html.replace("&", "&amp;").replace("'", "&#39;")  # `"` needs no escape here, and JSON is full of it

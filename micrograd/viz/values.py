@@ -82,10 +82,9 @@ def _array_text(array: Any, format: str = "short") -> str:
     with warnings.catch_warnings():  # inf - inf and overflow show up in the drawing; no need to warn
         warnings.simplefilter("ignore")
         try:
-            low, high, mean = float(array.min()), float(array.max()), float(array.mean())
+            low, high, mean = [value_text(float(x), format) for x in (array.min(), array.max(), array.mean())]
         except (TypeError, ValueError, ArithmeticError):
             return "..."
-    low, high, mean = (value_text(x, format) for x in (low, high, mean))
     return f"{low} .. {high}, mean {mean}"
 
 

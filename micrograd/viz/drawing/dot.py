@@ -5,6 +5,8 @@ left as they are. Ids are numbered in the order of the walk (`n0`, `n1`, ...; `n
 the same in every run.
 """
 
+import re
+
 from ..text import clean, shorten
 from .carried import factor, flow_of, is_carried
 from .data import NO_GRADIENT, Box, Edge, Picture
@@ -85,8 +87,8 @@ def dense(graph: Picture) -> bool:
 
 def not_finite(box: Box) -> bool:
     """True if a number on the card is nan or inf; such cards are marked."""
-    words = " ".join([text for _, text in box.rows]).replace(",", " ").replace("[", " ").replace("]", " ").split()
-    return not {"nan", "inf", "-inf"}.isdisjoint(words)
+    numbers = re.split(r"[\s,[\]]+", " ".join([text for _, text in box.rows]))
+    return not {"nan", "inf", "-inf"}.isdisjoint(numbers)
 
 
 def _record(box: Box, rankdir: str) -> str:
@@ -113,9 +115,10 @@ def _text(text: str) -> str:
 
 def _tooltip(text: str) -> str:
     text = text.replace(f"grad {NO_GRADIENT}", "grad -")
-    said = _quoted(_text(clean(text, newline=chr(10))).replace(chr(10), chr(92) + "n"))
-    fits = len(said.encode()) <= LONGEST_STRING
-    return f"tooltip={said if fits else _quoted(_text(shorten(text, 1_500, '...')))}"
+    quoted = _quoted(_text(clean(text, newline="\n")).replace("\n", "\\n"))
+    if len(quoted.encode()) > LONGEST_STRING:
+        quoted = _quoted(_text(shorten(text, 1_500, "...")))
+    return f"tooltip={quoted}"
 
 
 def _quoted(text: str) -> str:

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import fmean, median
 
 Point = tuple[float, float]
@@ -85,8 +85,9 @@ class _Net:
             missing = self.between(e) - len(self.trunks[tail])
             if missing > budget:
                 self.flying.add(e)
-            for _ in range(missing if missing <= budget else 0):
-                budget -= 1
+                continue
+            budget -= missing
+            for _ in range(missing):
                 self.trunks[tail].append(len(self.layer))
                 self.layer.append(self.layer[tail] + len(self.trunks[tail]))
                 self.height.append(DUMMY)
@@ -276,7 +277,7 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
         if tail != head:
             port = ports[e]
             route += [(ends[net.layer[last]], net.y[last]), (starts[net.layer[head]], port), (boxes[head][0], port)]
-        route = [p for k, p in enumerate(route) if not k or p != route[k - 1]]
+        route = [point for point, _ in groupby(route)]  # without repeated points
         routes.append(route[::-1] if e in net.backward else route)
     width = max(x + w for x, _, w, _ in boxes)
     height = max(y + h / 2 for y, h in zip(net.y, net.height, strict=True))

@@ -42,9 +42,8 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
     below = [*filter(None, (legend(graph), escape(pretty(graph.note), quote=False)))]
     width = max([shape.width, *[text_width(re.sub("<.*?>", "", text), 12) for text in below]]) + 2 * MARGIN
     height = shape.height + 2 * MARGIN + NOTE * len(below)
-    cards = zip(graph.boxes, faces, shape.places, strict=True)
-    body = [*_edges(graph, shape, down)]
-    body += [_still(*each, down) for each in cards]
+    body = _edges(graph, shape, down)
+    body += [_still(*each, down) for each in zip(graph.boxes, faces, shape.places, strict=True)]
     lines = [
         f'<text class="note" x="{_n(MARGIN)}" y="{_n(height - 14 - NOTE * k)}">{text}</text>'
         for k, text in enumerate(reversed(below))
@@ -230,11 +229,11 @@ def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
     return "".join(path)
 
 
-def arrowhead(route: list[Point], down: bool = False) -> str:
+def arrowhead(route: list[Point], down: bool) -> str:
     """The arrowhead at the end of a route."""
     (x, y), back = route[-1], _way(route) * ARROW
-    tip, *ends = [_path(point, down=down) for point in ((x, y), (x - back, y - 4), (x - back, y + 4))]
-    return f'<path class="tip" d="M{tip}L{ends[0]}L{ends[1]}Z"/>'
+    corners = [_path(point, down=down) for point in ((x, y), (x - back, y - 4), (x - back, y + 4))]
+    return f'<path class="tip" d="M{"L".join(corners)}Z"/>'
 
 
 def _way(route: list[Point]) -> float:
