@@ -23,16 +23,16 @@ from .heat import Heat, heats_of_array
 
 NO_TERM: Text = ("", infix.ATOM)
 NO_GRADIENT = "\u2013"  # before the backward pass
-stand_ins: list[Callable[[Any], Any]] = []  # each finds the node that stands for another library's object, or None
+stand_ins: list[Callable[[Any], Any]] = []  # each returns the node that stands for another library's object, or None
 
 
 def drawn_node(x: Any) -> Any:
-    """The node of a Tensor, or the one that stands for x; anything else as it is."""
-    found = (find(x) for find in stand_ins)
-    return next((node for node in found if node is not None), node_of(x))
+    """The node of a Tensor, or the node that stands for x; anything else is returned unchanged."""
+    nodes = (stand_in(x) for stand_in in stand_ins)
+    return next((node for node in nodes if node is not None), node_of(x))
 
 
-# ------------------------------------------------------------------------------------------------ what comes out
+# ------------------------------------------------------------------------------------------------ the plain data
 @dataclass
 class Box:
     """One box of a drawing: a node, or the many nodes that were folded into it."""
@@ -42,12 +42,12 @@ class Box:
     name: str  # the full label; "" if there is none
     op: str  # "" for leaves and for folded modules
     rows: list[tuple[str, str]]  # the lines of the card: ("data", "-4.0000"), ("grad", "138.8338")
-    expression: str = ""  # its op applied to the names of its operands, if that is short
+    expression: str = ""  # the op applied to the names of its operands, if the text is short
     stands_for: Text = NO_TERM  # used in place of a missing name: the expression, or a constant's value
-    tip: str = ""  # the tooltip: everything, at full precision
+    tip: str = ""  # the tooltip, with numbers at full precision
     mark: str = ""  # words beside the name
-    nodes: int = 1  # how many nodes it represents
-    times: int = 1  # how many repetitions it represents
+    nodes: int = 1  # how many nodes the box represents
+    times: int = 1  # how many repetitions the box represents
     heats: list[Heat] = field(default_factory=list)  # of an array and of its gradient
     short: str = ""  # v1, v2, ... for a node without a name, whose expression is long
 
@@ -56,10 +56,11 @@ class Box:
 class Edge:
     """`uses` of the box `tail` by the box `head`, both indices into `Picture.boxes`.
 
-    A use is a node, its index into the walk, and the place of its operand. A `single` line stands for one use, of the
-    only result of its tail. What it carried back (see `carried.py`) is `part`, the local derivative `local` times the
-    gradient of the head. Of an array, `part` is True, and `flow` has the lengths of its positive and of its negative
-    numbers. Of many numbers, in or out of a folded box, `flow` is that of them all.
+    A use is a node, as an index into the walk, and the place of the operand among the node's operands. A `single` line
+    stands for one use of the only result of its tail. The gradient that the line carried back (see `carried.py`) is
+    `part`, the local derivative `local` times the gradient of the head. For an array, `part` is True, and `flow` has
+    the lengths of the positive and of the negative numbers. For many numbers, into or out of a folded box, `flow` has
+    the lengths over all of them.
     """
 
     tail: int
@@ -72,13 +73,13 @@ class Edge:
 
     @property
     def count(self) -> int:
-        """How many uses it stands for."""
+        """How many uses the line stands for."""
         return len(self.uses)
 
 
 @dataclass
 class Picture:
-    """A drawing without coordinates. `note` says what was folded and how to draw all nodes; "" if nothing was."""
+    """A drawing without coordinates. `note` says what was folded and how to draw all nodes; "" if nothing is folded."""
 
     boxes: list[Box]
     edges: list[Edge]
@@ -87,7 +88,7 @@ class Picture:
 
 @dataclass
 class Group:
-    """Nodes (indices into `Walk.nodes`) that share a box, and what that box is; made by `fold`."""
+    """Nodes (indices into `Walk.nodes`) that share a box, and the kind, name and op of the box. `fold` makes groups."""
 
     members: list[int]
     kind: str = "node"
@@ -109,15 +110,15 @@ class Walk:
     nodes: list[Any]
     operands: list[tuple[int, ...]]
     roots: list[int]
-    whole: "Walk | None" = None  # the graph that this is a part of
+    whole: "Walk | None" = None  # the graph that contains this one
 
     @cached_property
     def then(self) -> dict[Any, Any]:
-        """What the nodes computed whose arrays hold something else by now; see `overwritten`."""
+        """The results of the nodes whose arrays were overwritten later; see `overwritten`."""
         return self.whole.then if self.whole else overwritten(self.nodes)
 
     def data(self, i: int) -> Any:
-        """What a node computed, or the data of a leaf."""
+        """The result of a node, or the data of a leaf, even if its array was overwritten later."""
         return self.then.get(self.nodes[i], data_of(self.nodes[i]))
 
     @cached_property
@@ -131,10 +132,12 @@ class Walk:
         return grad if self.has_gradients or is_array(grad) or grad else None
 
     def part(self, members: Sequence[int], outside: Collection[int] = ()) -> "tuple[Walk, dict[int, int]]":
-        """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
+        """The members as a separate graph, in which those `outside` have no operands, and each member's place in it."""
         place = {i: k for k, i in enumerate(members)}
-        below = [() if i in outside else self.operands[i] for i in members]
-        operands = [tuple(place[j] for j in some if j in place) for some in below]
+        operands: list[tuple[int, ...]] = []
+        for i in members:
+            kept = [] if i in outside else [place[j] for j in self.operands[i] if j in place]
+            operands.append(tuple(kept))
         roots = [place[i] for i in self.roots if i in place]
         return Walk([self.nodes[i] for i in members], operands, roots, self), place
 
@@ -149,10 +152,10 @@ def walk(root: Any) -> Walk:
     while stack:
         node = stack[-1]
         if id(node) not in operands:
-            operands[id(node)] = below = _operands(node)  # the reference also prevents reuse of these ids
+            operands[id(node)] = below = _operands(node)  # this reference also prevents that ids are used again
             stack += [operand for operand in reversed(below) if id(operand) not in operands]
             continue
-        stack.pop()  # its operands are done
+        stack.pop()  # all operands are in `nodes`
         if id(node) not in position:
             position[id(node)] = len(nodes)
             nodes.append(node)
@@ -161,39 +164,40 @@ def walk(root: Any) -> Walk:
 
 
 def overwritten(nodes: Sequence[Any]) -> dict[Any, Any]:
-    """What the nodes computed whose memory an op in place wrote to later, computed again by their rows.
+    """The results of the nodes whose memory an op in place wrote to later, computed again by their rows.
 
-    Each write has the node before it as an operand, so the order of the walk, in which the nodes are, is that of the
-    writes: of all nodes with one memory the last holds what it computed, and so do its views. A constant that was
-    written to has kept a copy.
+    The nodes are in the order of the walk. Each write has the node before it as an operand, so this is also the order
+    of the writes. Of all nodes that share memory, the last still holds its result, and so do its views. A constant that
+    was written to has kept a copy.
     """
     arrays = [node for node in nodes if hasattr(node, "_store")]
     last = {_memory(node._data): node for node in arrays if node._row and not node._row.view}
     then: dict[Any, Any] = {}
     for node in arrays:
-        row, data, home = node._row, node._data, _memory(node._data)
-        wrote = last.get(home, node)
-        if node is wrote or (row and row.view and node._prev[0] not in then and _memory(node._prev[0]._data) == home):
-            continue  # it holds what it computed, or is a view of an operand that does
+        row, data, memory = node._row, node._data, _memory(node._data)
+        writer = last.get(memory, node)
+        is_view = row and row.view and _memory(node._prev[0]._data) == memory
+        if node is writer or (is_view and node._prev[0] not in then):
+            continue  # it holds its result, or is a view of an operand that does
         if getattr(row, "forward", None) not in (None, nothing):
             with node._quiet():
                 out = row.forward(*[then.get(n, n._data) for n in node._prev])
             then[node] = out.astype(data.dtype, copy=False)
-        elif not row and data is not wrote._data and (kept := node._store and node._store.kept()):
-            start = data.ctypes.data - wrote._data.ctypes.data  # of the view in the memory, so also in its copy
+        elif not row and data is not writer._data and (kept := node._store and node._store.kept()):
+            start = data.ctypes.data - writer._data.ctypes.data  # the place of the view, in the memory and in its copy
             then[node] = type(data)(data.shape, data.dtype, kept._data.ravel(order="K").data, start, data.strides)
     return then
 
 
 def _memory(array: Any) -> int:
-    """The id of the array that owns this one's memory."""
+    """The id of the array that owns the memory of this array."""
     while is_array(array.base):
         array = array.base
     return id(array)
 
 
 def roots_of(root: Any) -> list[Any]:
-    """The nodes of `root`: a Value or a Tensor, or a list of them; raises unless it is."""
+    """The nodes of `root`, which is a Value or a Tensor, or a list of them. Raises TypeError for anything else."""
     roots = [drawn_node(node) for node in (root if isinstance(root, list | tuple) else [root])]
     if not roots:
         raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
@@ -202,14 +206,15 @@ def roots_of(root: Any) -> list[Any]:
             hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "pass what the model returns"
             if type(node).__module__.partition(".")[0] == "torch":
                 hint = "compute it inside `with viz.torch(model):`"
-            kind = type(node).__name__
-            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, found {kind}; {hint}")
+            raise TypeError(
+                f"only a Value or a Tensor (or a list of them) has a graph to draw, found {type(node).__name__}; {hint}"
+            )
     return roots
 
 
 def _operands(node: Any) -> tuple[Any, ...]:
     below = getattr(node, "_prev", ())
-    if isinstance(below, Set):  # from a foreign subclass; the order of a set varies between processes
+    if isinstance(below, Set):  # of a class outside of this package; the order of a set varies between processes
         below = sorted(below, key=lambda n: (label_of(n), op_of(n), repr(getattr(n, "data", n))))
     return tuple(below)
 
@@ -250,11 +255,11 @@ def describe(
     owned: Collection[int] = (),
     called: Mapping[int, str] = MappingProxyType({}),
 ) -> Picture:
-    """The plain data of a drawing: one box per group, in the order of the walk.
+    """The plain data of a drawing: one box per group. The groups are in the order of the walk, by their first members.
 
-    `names` maps the ids of nodes without a label to names. A node whose expression is too long to stand for it, or that
-    has none, is called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs. `called` maps
-    ids to names that are used in place of a label.
+    `names` maps the ids of nodes without a label to names. A node without a name is called v1, v2 and so on if it has
+    no expression that is short enough to stand for the node. `owned` has the ids of the parameters; other leaves are
+    inputs. `called` maps ids to names that are used in place of a label.
     """
     home = [0] * len(graph.nodes)
     for g, group in enumerate(groups):
@@ -289,17 +294,19 @@ def _needs_name(box: Box) -> bool:
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
     """One edge per use of a box's only result by a node or a sum; one edge with a count between other boxes."""
-    shown = {g: out[0] for g, group in enumerate(groups) if len(out := outputs(graph, group)) == 1}
+    only_result = {g: results[0] for g, group in enumerate(groups) if len(results := outputs(graph, group)) == 1}
     single: list[Edge] = []
     counted: dict[tuple[int, int], Edge] = {}
     for i, below in enumerate(graph.operands):
         head = home[i]
-        alone = groups[head].kind == "node" or groups[head].is_sum
+        has_one_op = groups[head].kind == "node" or groups[head].is_sum
         for k, j in enumerate(below):
             tail = home[j]
-            if alone and tail != head and shown.get(tail) == j:
+            if tail == head:
+                continue
+            if has_one_op and only_result.get(tail) == j:
                 single.append(Edge(tail, head, [(i, k)], single=True))
-            elif tail != head:
+            else:
                 counted.setdefault((tail, head), Edge(tail, head, [])).uses.append((i, k))
     return [*single, *counted.values()]
 
@@ -312,7 +319,7 @@ def outputs(graph: Walk, group: Group) -> list[int]:
 
 def grad_of(node: Any) -> Any:
     grad = getattr(node, "grad", None)
-    return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
+    return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph, a gradient is a node
 
 
 def _requires_grad(node: Any) -> bool:
@@ -382,7 +389,7 @@ def _plural(leaves: Sequence[Any]) -> str:
 
 
 def _range(data: Sequence[Any]) -> list[tuple[str, str]]:
-    """The smallest and largest, if all are finite numbers."""
+    """The smallest and the largest number, if all are finite numbers."""
     if not data or not all(isinstance(x, int | float) and x - x == 0 for x in data):
         return []
     low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
@@ -395,7 +402,7 @@ def label_of(node: Any) -> str:
 
 
 def data_of(node: Any) -> Any:
-    """The data of a node. Avoids `Tensor.data`, which returns a writable array and may therefore copy."""
+    """The data of a node, without `Tensor.data`, which returns a writable array and may therefore copy."""
     node = node_of(node)
     return node._data if hasattr(node, "_data") else getattr(node, "data", node)
 
@@ -406,25 +413,28 @@ def op_of(node: Any) -> str:
 
 
 def _index(node: Any) -> str:
-    """The index of an array's part as one writes it, such as "[0]" or "[1:, 2]"; "" for another op, or an array."""
-    found = getattr(getattr(node, "_row", None), "settings", {}).get("index", "") if op_of(node) == "getitem" else ""
-    parts = found if isinstance(found, tuple) else (found,)
+    """The index in Python's notation, such as "[0]" or "[1:, 2]"; "" for an index with arrays, and for another op."""
+    if op_of(node) != "getitem":
+        return ""
+    index = getattr(getattr(node, "_row", None), "settings", {}).get("index", "")
+    axes = index if isinstance(index, tuple) else (index,)
     texts = {int: str, slice: _slice_text, type(None): str, type(...): lambda _: "..."}
-    return f"[{', '.join(texts[type(x)](x) for x in parts)}]" if all(type(x) in texts for x in parts) else ""
+    return f"[{', '.join(texts[type(x)](x) for x in axes)}]" if all(type(x) in texts for x in axes) else ""
 
 
 def _slice_text(x: slice) -> str:
-    ends = ":".join("" if part is None else str(part) for part in (x.start, x.stop))
+    ends = ":".join("" if end is None else str(end) for end in (x.start, x.stop))
     return ends if x.step is None else f"{ends}:{x.step}"
 
 
 # ------------------------------------------------------------------------------------------------ expressions
-SHORT, WHOLE, LONGEST = 16, 24, 36  # columns of one that stands for its node, of one in the leaves, and of any
+# The most columns of an expression that stands for its node, of an expression without names such as v1, and of the rest
+SHORT, WHOLE, LONGEST = 16, 24, 36
 DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
 
 
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
-    """The root as an expression of the leaves, ignoring the labels in between; "" if that is too long."""
+    """The root as an expression of the leaves, without the labels in between; "" if the expression is too long."""
     terms: list[Text] = []
     for i, (node, operands) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
         if operands:
