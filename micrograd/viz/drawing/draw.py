@@ -17,7 +17,7 @@ from .data import Picture, describe, drawn_node, grad_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
-MAX_NODES = 60  # more are unreadable in one picture; the player opens folded above this, too
+MAX_NODES = 60  # more nodes are unreadable in one picture, and the player opens folded for more nodes, too
 _RANKDIRS = ("LR", "TB")
 
 
@@ -115,9 +115,10 @@ def _picture(
         notes.append(f"{len(hidden):,} node{'s' * (len(hidden) > 1)} hidden")
     picture.note = "; ".join(notes)
     if nodes.has_gradients:
+        # A drawing runs no `_backward` of the user's.
         runnable = [node for node in nodes.nodes if isinstance(node, Node) and not is_hand_written(node)]
         grads = {node: grad_of(node) for node in runnable}
-        with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs what it held
+        with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs the array's former contents
             carry(nodes, picture.edges, grads)
     return without(picture, hidden)
 
@@ -125,9 +126,9 @@ def _picture(
 class Drawing:
     """A graph that draws itself as SVG, around a `graphviz.Digraph` for everything else.
 
-    SVG has the built-in layout, so it is the same on every machine. Other formats and engines are Graphviz's, and so
-    are DOT lines that the caller adds: they appear only there. What a Digraph has (`node`, `source`, `engine`, ...) is
-    read and set here too; `digraph` itself is for functions that ask for one.
+    SVG has the built-in layout, so it is the same on every machine. Other formats and engines are Graphviz's. DOT lines
+    that the caller adds appear only in pictures by Graphviz. The attributes of a Digraph (`node`, `source`, `engine`,
+    ...) can be read and set on the drawing. `digraph` is for functions that need a Digraph.
     """
 
     def __init__(self, graph: Picture, digraph: Any):
@@ -150,7 +151,7 @@ class Drawing:
     def save(self, filename: Any = None, directory: Any = None, **kwargs: Any) -> str:
         """Write the drawing as .svg, .png (by resvg-py) or .pdf (by `dot`), or its source as .gv or .dot.
 
-        Without a suffix it is the source, as for `graphviz.Digraph`. Returns the path.
+        A file without a suffix gets the source, as from `graphviz.Digraph`. Returns the path.
         """
         target = Path(str(directory or self.directory), str(filename or ""))
         suffix = target.suffix.lower()
@@ -227,7 +228,7 @@ class Drawing:
         return Drawing(self.graph, self.digraph.copy())
 
     def _is_ours(self, format: str | None, settings: Mapping[str, Any]) -> bool:
-        """True if the built-in layout draws this, False if only Graphviz can, or knows the setting."""
+        """True if the built-in layout draws the format, False if the format or a setting needs Graphviz."""
         engine = settings.get("engine") or self.engine
         known = settings.keys() <= {"engine", "quiet", "overwrite_source"}
         return engine == "dot" and (format or self.format) == "svg" and known
@@ -239,7 +240,7 @@ class Drawing:
         return f"<Drawing: {alt_text(self.graph).splitlines()[0]}; svg(), render(filename)>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
+        """An `<img>`, since untrusted notebooks drop inline SVG, and export to LaTeX fails on it."""
         words, drawn = alt_text(self.graph), self.svg()
         width = float(drawn.partition(' width="')[2].partition('"')[0])
         # A drawing at less than half of its width would be unreadable, so it scrolls.
@@ -250,7 +251,7 @@ class Drawing:
 
 @contextmanager
 def _install_hint(format: str) -> Iterator[None]:
-    """If `dot` is missing, the error says what to install."""
+    """If `dot` is missing, let the error say what to install."""
     try:
         yield
     except graphviz.ExecutableNotFound as error:
