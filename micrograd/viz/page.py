@@ -130,7 +130,7 @@ def script(entry: str, sheet: str = "") -> str:
 
 def source(entry: str, sheet: str = "") -> str:
     """The script that sets the style of the page, then runs the module `entry` with all modules that it imports."""
-    style = json.dumps(uncommented("".join(map(asset, sheet.split()))))  # one sheet, or several
+    style = json.dumps(uncommented("".join(map(asset, sheet.split()))))  # `sheet` may name several files
     begin = f"document.querySelector('style').append({style});" if sheet else ""
     return f'"use strict";{begin}(()=>{{{_joined(entry)}}})();'
 

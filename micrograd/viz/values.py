@@ -31,7 +31,7 @@ def shape_text(array: Any) -> str:
 
 
 def value_text(data: Any, format: str = "full") -> str:
-    """A number in one of the `FORMATS`; a summary of an array.
+    """The text of a number in one of the `FORMATS`, or a summary of an array.
 
     >>> [value_text(x) for x in (2, -0.5, 1e-9, 6.02e23, float("nan"), float("-inf"))]
     ['2.0000', '-0.5000', '1.0000e-9', '6.0200e23', 'nan', '-inf']
@@ -76,7 +76,7 @@ def hue(x: Any) -> str:
 
 
 def _array_text(array: Any, format: str = "short") -> str:
-    """The elements of a small array; the range and mean of a large one."""
+    """The elements of a small array, or the range and mean of a large array."""
     if array.size <= 4:
         return _nested(array.tolist())
     with warnings.catch_warnings():  # the text itself shows the nan of inf - inf, and an overflow

@@ -147,7 +147,7 @@ def size(face: Face, down: bool = False) -> tuple[float, float, float]:
 
 
 def _corner(badge: float, down: bool) -> tuple[float, float]:
-    """Where the contents of a card begin, beside or below half of its badge."""
+    """The point at which the contents of a card begin, beside or below half of the badge."""
     return (PAD, max(badge and BADGE / 2 - 2, 0)) if down else (PAD + max(badge / 2 - 2, 0), 0.0)
 
 

@@ -146,21 +146,21 @@ def walk(root: Any) -> Walk:
     """All nodes that `root` (a node, or a list or tuple of nodes) depends on, in a deterministic order."""
     roots = roots_of(root)
     position: dict[int, int] = {}
-    operands: dict[int, tuple[Any, ...]] = {}
+    operands: dict[int, tuple[Any, ...]] = {}  # by the ids of the nodes, which these references keep from reuse
     nodes: list[Any] = []
     stack = roots[::-1]
     while stack:
         node = stack[-1]
         if id(node) not in operands:
-            operands[id(node)] = below = _operands(node)  # this reference also prevents that ids are used again
-            stack += [operand for operand in reversed(below) if id(operand) not in operands]
+            operands[id(node)] = _operands(node)
+            stack += [operand for operand in reversed(operands[id(node)]) if id(operand) not in operands]
             continue
         stack.pop()  # all operands are in `nodes`
         if id(node) not in position:
             position[id(node)] = len(nodes)
             nodes.append(node)
-    below = [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes]
-    return Walk(nodes, below, [position[id(node)] for node in roots])
+    indices = [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes]
+    return Walk(nodes, indices, [position[id(node)] for node in roots])
 
 
 def overwritten(nodes: Sequence[Any]) -> dict[Any, Any]:
@@ -213,10 +213,10 @@ def roots_of(root: Any) -> list[Any]:
 
 
 def _operands(node: Any) -> tuple[Any, ...]:
-    below = getattr(node, "_prev", ())
-    if isinstance(below, Set):  # of a class outside of this package; the order of a set varies between processes
-        below = sorted(below, key=lambda n: (label_of(n), op_of(n), repr(getattr(n, "data", n))))
-    return tuple(below)
+    operands = getattr(node, "_prev", ())
+    if isinstance(operands, Set):  # of a class outside of this package; the order of a set varies between processes
+        operands = sorted(operands, key=lambda n: (label_of(n), op_of(n), repr(getattr(n, "data", n))))
+    return tuple(operands)
 
 
 def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
@@ -242,7 +242,7 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
     (['', '*'], 1, True)
     """
     graph = walk(root)
-    edges = ((graph.nodes[j], node) for node, below in zip(graph.nodes, graph.operands, strict=True) for j in below)
+    edges = [(graph.nodes[j], node) for i, node in enumerate(graph.nodes) for j in graph.operands[i]]
     return dict.fromkeys(graph.nodes).keys(), dict.fromkeys(edges).keys()  # sets, in insertion order
 
 
@@ -297,10 +297,10 @@ def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
     only_result = {g: results[0] for g, group in enumerate(groups) if len(results := outputs(graph, group)) == 1}
     single: list[Edge] = []
     counted: dict[tuple[int, int], Edge] = {}
-    for i, below in enumerate(graph.operands):
+    for i, operands in enumerate(graph.operands):
         head = home[i]
         has_one_op = groups[head].kind == "node" or groups[head].is_sum
-        for k, j in enumerate(below):
+        for k, j in enumerate(operands):
             tail = home[j]
             if tail == head:
                 continue
@@ -442,7 +442,8 @@ def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> 
         elif name := label_of(node) or names.get(id(node)):
             terms.append(infix.name(name))
         else:
-            terms.append(NO_TERM if _requires_grad(node) else _number_term(graph.data(i)))
+            is_constant = not (op_of(node) or _requires_grad(node))
+            terms.append(_number_term(graph.data(i)) if is_constant else NO_TERM)
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 

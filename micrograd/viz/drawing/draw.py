@@ -17,7 +17,7 @@ from .data import Picture, describe, drawn_node, grad_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
-MAX_NODES = 60  # more nodes are unreadable in one picture, and the player opens folded for more nodes, too
+MAX_NODES = 60  # more nodes are unreadable in one picture; the player folds a larger graph, too
 _RANKDIRS = ("LR", "TB")
 
 

@@ -147,8 +147,8 @@ def _sums(graph: Walk, home: list[int]) -> list[int]:
     """For each node the top of the `+` chain that absorbs the node, or the node itself if no chain does."""
     uses = [0] * len(graph.nodes)
     user = [-1] * len(graph.nodes)
-    for i, below in enumerate(graph.operands):
-        for j in below:
+    for i, operands in enumerate(graph.operands):
+        for j in operands:
             uses[j] += 1
             user[j] = i
     plus = [h < 0 and op_of(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
@@ -163,8 +163,8 @@ def _sums(graph: Walk, home: list[int]) -> list[int]:
 def _depths(graph: Walk, top: list[int]) -> list[int]:
     """The longest path from each node to a leaf, counting a sum as one step."""
     depth = [0] * len(graph.nodes)
-    for i, below in enumerate(graph.operands):
-        for j in below:
+    for i, operands in enumerate(graph.operands):
+        for j in operands:
             if top[j] != top[i]:
                 depth[top[i]] = max(depth[top[i]], depth[top[j]] + 1)
     return [depth[t] for t in top]
@@ -212,16 +212,16 @@ def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -
     """A key for each leaf. Leaves with the same requires_grad, users, and largest depth of a user share a key."""
     users: dict[int, set[Any]] = defaultdict(set)
     highest = [0] * len(graph.nodes)
-    for i, below in enumerate(graph.operands):
+    for i, operands in enumerate(graph.operands):
         user = op_of(graph.nodes[i]) if home[i] < 0 else home[i]
-        for j in below:
+        for j in operands:
             highest[j] = max(highest[j], depth[top[i]])
             if not graph.operands[j]:
                 users[j].add(user)
     return {
         i: (getattr(graph.nodes[i], "requires_grad", True), frozenset(users[i]), highest[i])
-        for i, below in enumerate(graph.operands)
-        if not below
+        for i, operands in enumerate(graph.operands)
+        if not operands
     }
 
 
@@ -229,8 +229,8 @@ def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -
 def _stretches(graph: Walk, groups: list[Group], depth: list[int], pieces: int) -> list[Group]:
     """The groups in order of depth, merged into pieces of about equal size."""
     below_user: dict[int, int] = {}
-    for i, below in enumerate(graph.operands):
-        for j in below:  # a leaf belongs just below its first use, rather than at the bottom
+    for i, operands in enumerate(graph.operands):
+        for j in operands:  # a leaf belongs just below its first use, rather than at the bottom
             if not graph.operands[j]:
                 below_user[j] = min(below_user.get(j, depth[i]), depth[i] - 1)
     level = [below_user.get(i, d) for i, d in enumerate(depth)]

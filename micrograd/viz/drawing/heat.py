@@ -116,7 +116,7 @@ def _letter(x: float | None, most: float) -> str:
 
 
 def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) -> list[Heat]:
-    """Heat-maps of a module's weights and their gradients, with one row per neuron, or of the module's largest array.
+    """Heat-maps of a module's weights and their gradients: a row for each neuron, or the module's largest array.
 
     `place` has the places of nodes in the walk.
     """

@@ -248,7 +248,7 @@ def _path(*points: Point, down: bool) -> str:
 
 
 def _edges(graph: Picture, shape: Arranged, down: bool) -> list[str]:
-    """The lines, then their labels. In a dense drawing, or one with too many labels, the texts are in tooltips only."""
+    """The lines, then their labels. A dense drawing has faint lines and, like a crowded drawing, only tooltips."""
     faint = dense(graph)
     texts = [_label(edge) for edge in graph.edges]
     if sum(map(bool, texts)) > CROWDED or faint:
