@@ -1,6 +1,6 @@
-"""Pictures: four subpackages, and what they share: `page` (self-contained HTML; unpack.js reads what it packs),
-`modules` (a page's modules of JavaScript, as one script), html.js, numbers.js (how pages write HTML and numbers),
-`files` (written in full or not at all, and SVG as pixels), `recorder` (what a rule of the derivative table does, as a
+"""Pictures, in four subpackages. These share `page` (self-contained HTML, with data that unpack.js unpacks), `modules`
+(a page's modules of JavaScript as one script), html.js and numbers.js (how pages write HTML and numbers), `files`
+(writing in full or not at all, and SVG as pixels), `recorder` (the calculation of a rule of the derivative table, as a
 tree), `rule_text` (the rules as text), `infix` (the text of an op and its operands), `text`, `values` and `optional`
 (packages that may be missing).
 
@@ -31,7 +31,7 @@ _HOME = {
 }
 __getattr__, __dir__ = face(__name__, _HOME)
 
-if "IPython" in sys.modules:  # a notebook may be running: below an error of an op it shows what led there
+if "IPython" in sys.modules:  # a notebook may be running, which shows what led to the error of an op
     from .drawing.broken import listen
 
     listen()

@@ -1,4 +1,4 @@
-"""Write files in full or not at all: texts, and SVG documents as pixels.
+"""Texts, and SVG documents as pixels, in files that are written in full or not at all.
 
 resvg makes a PNG of an SVG, Pillow a GIF of PNGs, the program ffmpeg a video, and cairosvg a PDF, for notebooks.
 """
@@ -17,14 +17,14 @@ from pathlib import Path
 
 from .optional import optional
 
-SAMPLED = 8  # frames of a GIF, at most, that its colours are chosen from
+SAMPLED = 8  # the most frames of a GIF from which the colours are chosen
 
 
-def written(text: str, path: str | PathLike[str], kind: str, suffix: str) -> Path:
-    """The path, once the file is written; refuses the name of another kind: a page called a.png could not be opened."""
+def written(text: str, path: str | PathLike[str], mime_type: str, suffix: str) -> Path:
+    """The path of the written file. A name of another type is refused, since a page called a.png would not open."""
     target = Path(path)
-    if (found := guess_type(target.name)[0]) not in (None, kind):
-        raise ValueError(f"{target.name} is a name for {found}, and this is {kind}: let it end in {suffix}")
+    if (named := guess_type(target.name)[0]) not in (None, mime_type):
+        raise ValueError(f"{target.name} is a name for {named}, and this is {mime_type}: let it end in {suffix}")
     with in_full(target) as beside:
         beside.write_text(text, encoding="utf-8")
     return target
@@ -32,7 +32,7 @@ def written(text: str, path: str | PathLike[str], kind: str, suffix: str) -> Pat
 
 @contextmanager
 def in_full(path: Path) -> Iterator[Path]:
-    """A path beside `path`, for a file that takes its place once it is written: an error leaves what was there."""
+    """A path beside `path`, for a file that replaces `path` once it is written. After an error, `path` is unchanged."""
     if path.exists() and not path.is_file():  # a device, or a folder, which raises
         yield path
         return
@@ -47,7 +47,7 @@ def in_full(path: Path) -> Iterator[Path]:
 
 
 def rasteriser(what: str, packages: str = "resvg-py") -> Callable[..., bytes]:
-    """A function from an SVG to a PNG in light colours, of a width in pixels, or `zoom` times as large as the SVG."""
+    """A function from an SVG to a PNG in light colours, with a width in pixels, or `zoom` times as large as the SVG."""
     resvg = optional("resvg_py", packages, what)
     return lambda svg, **size: bytes(resvg.svg_to_bytes(svg_string=svg, **size))
 
@@ -62,7 +62,7 @@ def pdf_of(svg: str) -> str:
 
 
 def save_picture(svg: str, path: str | PathLike[str]) -> Path:
-    """Write an SVG or, if the name ends in .png, a PNG of it; return its path."""
+    """Write an SVG or, if the name ends in .png, a PNG of the SVG. Return the path."""
     target = Path(path)
     if target.suffix.lower() != ".png":
         return written(svg, target, "image/svg+xml", ".svg")
@@ -73,7 +73,7 @@ def save_picture(svg: str, path: str | PathLike[str]) -> Path:
 
 
 def save_film(svgs: Iterable[str], path: Path, seconds: float, hold: float) -> None:
-    """Write SVGs of one size as a GIF that loops, or as an MP4: each is shown for `seconds`, the last `hold` longer."""
+    """Write SVGs of one size as a GIF that loops, or as an MP4. Each stays for `seconds`, the last `hold` longer."""
     if (suffix := path.suffix.lower()) not in (".gif", ".mp4"):
         raise ValueError(f"{path.name} is no name for a moving picture: let it end in .gif or .mp4")
     if suffix == ".mp4":
@@ -81,27 +81,28 @@ def save_film(svgs: Iterable[str], path: Path, seconds: float, hold: float) -> N
         _video([*pictures, *pictures[-1:] * round(hold / seconds)], path, seconds)
         return
     png, image = rasteriser("a GIF", "resvg-py pillow"), optional("PIL.Image", "resvg-py pillow", "a GIF")
-    whole = [image.open(io.BytesIO(png(svg))).convert("RGB") for svg in svgs]
-    some = whole[:: -(-len(whole) // SAMPLED)]  # all have one palette, so that a GIF stores what changes
-    strip = image.new("RGB", (some[0].width, sum(picture.height for picture in some)))
-    for k, picture in enumerate(some):
-        strip.paste(picture, (0, k * picture.height))
+    frames = [image.open(io.BytesIO(png(svg))).convert("RGB") for svg in svgs]
+    # All frames have one palette, so that the GIF stores only the pixels that change.
+    sampled = frames[:: -(-len(frames) // SAMPLED)]
+    strip = image.new("RGB", (sampled[0].width, sum(frame.height for frame in sampled)))
+    for k, frame in enumerate(sampled):
+        strip.paste(frame, (0, k * frame.height))
     palette = strip.quantize(256, method=image.Quantize.FASTOCTREE)
-    small = [picture.quantize(palette=palette, dither=image.Dither.NONE) for picture in whole]
-    durations = [max(round(1000 * seconds), 20)] * (len(small) - 1) + [round(1000 * (seconds + hold))]
+    first, *rest = [frame.quantize(palette=palette, dither=image.Dither.NONE) for frame in frames]
+    durations = [max(round(1000 * seconds), 20)] * len(rest) + [round(1000 * (seconds + hold))]
     with in_full(path) as beside:
-        small[0].save(beside, "GIF", save_all=True, append_images=small[1:], duration=durations, loop=0)
+        first.save(beside, "GIF", save_all=True, append_images=rest, duration=durations, loop=0)
 
 
 def _video(pictures: Sequence[bytes], path: Path, seconds: float) -> None:
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
         raise FileNotFoundError(f"{path.name} needs the program ffmpeg, which is not on the PATH; a .gif does not")
-    given = ["-f", "image2pipe", "-c:v", "png", "-framerate", f"{1 / seconds:g}", "-i", "-"]
-    made = ["-r", "25", "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2", "-pix_fmt", "yuv420p"]  # which has no odd sizes
+    source = ["-f", "image2pipe", "-c:v", "png", "-framerate", f"{1 / seconds:g}", "-i", "-"]
+    video = ["-r", "25", "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2", "-pix_fmt", "yuv420p"]  # which has no odd sizes
     with in_full(path) as beside:
-        command = [ffmpeg, "-y", "-loglevel", "error", *given, *made, str(beside)]
-        done = subprocess.run(command, input=b"".join(pictures), capture_output=True, check=False)
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            raise RuntimeError(f"ffmpeg could not write {path.name}: {said[-300:]}")
+        command = [ffmpeg, "-y", "-loglevel", "error", *source, *video, str(beside)]
+        process = subprocess.run(command, input=b"".join(pictures), capture_output=True, check=False)
+        if process.returncode:
+            message = process.stderr.decode(errors="replace").strip()
+            raise RuntimeError(f"ffmpeg could not write {path.name}: {message[-300:]}")

@@ -60,7 +60,7 @@ def within(text: Text, strength: int) -> str:
 
 
 def name(text: str) -> Text:
-    """A name. One with operators in it is treated as an expression, and one with spaces gets parentheses in a power."""
+    """A name. A name with operators counts as an expression, and a name with spaces gets parentheses in a power."""
     return text, LOOSE if set(text) & set("+-*/@%") else POWER if " " in text else ATOM
 
 

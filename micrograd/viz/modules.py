@@ -1,10 +1,10 @@
-"""The modules of a page's script as one script: a page is a single file, and is made where there is no bundler.
+"""The modules of a page's script as one script, since a page is a single file and there is no bundler.
 
-A module is joined to those that it imports, which run before it, as in a browser. Two modules may import each other, as
-long as neither uses the other while it is loaded. Once joined, all modules share one scope. Comments and needless white
-space are left out.
+A module is joined to the modules that it imports, which run first, as in a browser. Two modules may import each other,
+as long as neither uses the other while it is loaded. Once joined, all modules share one scope. Comments and needless
+white space are left out.
 
-A module has the forms that are joined here, and each other one is refused:
+A module may have these forms of imports and declarations, and every other form is refused:
 
     import {a, b} from "./file.js";       at the beginning of a line, of what that file exports; or import "./file.js";
     export const a = 1;                   one name a statement; or let, function, async function, class
@@ -27,7 +27,7 @@ NAME = re.compile(r"[\w$]+")
 
 @dataclass
 class Module:
-    """What a module imports, as the names by file; the names at its top, and those that it exports; its statements."""
+    """A module: the names that it imports, by file, the names at its top, the names that it exports, and its code."""
 
     imports: dict[str, list[str]]
     names: list[str]
@@ -36,7 +36,7 @@ class Module:
 
 
 def module(file: str, source: str) -> Module:
-    """The module in a file, or a ValueError that says what of it cannot be joined."""
+    """The module in a file. Raises ValueError for a form that cannot be joined."""
     folder = posixpath.dirname(file)
     imports = {
         posixpath.normpath(posixpath.join(folder, path)): NAME.findall(names) for names, path in IMPORT.findall(source)
@@ -52,36 +52,36 @@ def module(file: str, source: str) -> Module:
 
 def modules(entry: str, read: Callable[[str], str]) -> dict[str, Module]:
     """A page's modules by file, in the order in which they run. `read` gives the text of a file."""
-    found: dict[str, Module] = {}
+    by_file: dict[str, Module] = {}
 
     def visit(file: str) -> None:
-        if file in found:
+        if file in by_file:
             return
-        found[file] = here = module(file, read(file))
-        for other in here.imports:
-            visit(other)
-        found[file] = found.pop(file)  # after those that it imports
+        by_file[file] = module(file, read(file))
+        for imported in by_file[file].imports:
+            visit(imported)
+        by_file[file] = by_file.pop(file)  # after the modules that it imports
 
     visit(entry)
-    return found
+    return by_file
 
 
-def joined(found: dict[str, Module]) -> str:
-    """These modules in one scope, or a ValueError where a name is missing or is there twice."""
+def joined(by_file: dict[str, Module]) -> str:
+    """These modules in one scope. Raises ValueError for a name that is not exported, or is declared twice."""
     homes: dict[str, str] = {}
-    for file, here in found.items():
-        for name in here.names:
+    for file, module in by_file.items():
+        for name in module.names:
             if name in homes:
                 raise ValueError(f"{homes[name]} and {file} share a scope, and both declare {name}: rename one of them")
             homes[name] = file
-        for other, names in here.imports.items():
-            if missing := set(names) - found[other].exports:
-                raise ValueError(f"{file} imports {', '.join(sorted(missing))}, which {other} does not export")
-    return "".join(here.code for here in found.values())
+        for imported, names in module.imports.items():
+            if missing := set(names) - by_file[imported].exports:
+                raise ValueError(f"{file} imports {', '.join(sorted(missing))}, which {imported} does not export")
+    return "".join(module.code for module in by_file.values())
 
 
 def one_script(entry: str, read: Callable[[str], str], **tables: object) -> str:
-    """All modules of a page as one script; `tables` are put in where a module has "%name%"."""
+    """All modules of a page as one script. Each of the `tables` replaces "%name%" in the modules."""
     text = joined(modules(entry, read))
     for name, table in tables.items():
         text = text.replace(f'"%{name}%"', json.dumps(table))
@@ -89,8 +89,8 @@ def one_script(entry: str, read: Callable[[str], str], **tables: object) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ white space
-# A chunk of a template literal, up to its end or to an expression in it; a regular expression; any other token; what a
-# "/" divides, where it begins no regular expression
+# A chunk of a template literal, up to its end or to an expression in it; a regular expression; any other token; a token
+# after which a "/" is a division, rather than the begin of a regular expression
 CHUNK = re.compile(r"[`}](?:\\.|\$(?!\{)|[^`\\$])*(?:`|\$\{)", re.DOTALL)
 REGEX = re.compile(r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n[])+/\w*")
 TOKEN = re.compile(
@@ -103,24 +103,24 @@ VALUE = re.compile(r"(?!(?:return|typeof|case|await|else)$)\.?[\w$#].*|.*[)\]}\"
 
 
 def tokens(source: str) -> list[str]:
-    """The tokens of JavaScript without comments and white space; of a template literal, a token for each chunk of text.
+    """The tokens of JavaScript without comments and white space. Each chunk of text in a template literal is a token.
 
     >>> tokens("let x = `a ${b} c`;  // why")
     ['let', 'x', '=', '`a ${', 'b', '} c`', ';']
     """
-    found: list[str] = []
-    depths: list[int] = []  # of each template literal that is open: how many braces are open in its expression
+    listed: list[str] = []
+    depths: list[int] = []  # for each open template literal, the number of open braces in its expression
     at = 0
     while at < len(source):
-        kind = TOKEN
+        pattern = TOKEN
         if source[at] == "}" and depths[-1:] == [0]:
             depths.pop()
-            kind = CHUNK
+            pattern = CHUNK
         elif source[at] == "`":
-            kind = CHUNK
+            pattern = CHUNK
         elif source[at] == "/" and not source.startswith(("//", "/*"), at):
-            kind = TOKEN if found and VALUE.fullmatch(found[-1]) else REGEX
-        match = kind.match(source, at)
+            pattern = TOKEN if listed and VALUE.fullmatch(listed[-1]) else REGEX
+        match = pattern.match(source, at)
         if match is None:
             raise ValueError(f"a template literal or a regular expression has no end: {source[at : at + 40]!r}")
         token, at = match[0], match.end()
@@ -129,12 +129,12 @@ def tokens(source: str) -> list[str]:
         elif depths:
             depths[-1] += (token == "{") - (token == "}")
         if not token.isspace() and not token.startswith(("//", "/*")):
-            found.append(token)
-    return found
+            listed.append(token)
+    return listed
 
 
 def squeezed(source: str) -> str:
-    """JavaScript in which each statement ends with its semicolon, without comments and needless white space.
+    """JavaScript without comments and needless white space. Each statement of `source` must end with a semicolon.
 
     >>> squeezed("if (x) return y + +1;  // why")
     'if(x)return y+ +1;'

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def optional(module: str, packages: str = "", what: str = "this picture") -> Any:
-    """A module, and where it is missing a ModuleNotFoundError that says what needs it and which packages to install."""
+    """A module. If it is missing, the ModuleNotFoundError says what needs it and which packages to install."""
     packages = packages or module.partition(".")[0]
     names, are = packages.replace(" ", " and "), "are" if " " in packages else "is"
     try:

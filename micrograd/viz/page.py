@@ -35,7 +35,7 @@ class Page:
     words: str
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the page to a file and return its path. Raises ValueError if the name is that of another format."""
+        """Write the page to a file and return the path. Raises ValueError if the name is of another format."""
         return written(self.html, path, "text/html", ".html")
 
     def open(self) -> Path:
@@ -49,14 +49,12 @@ class Page:
         return f"<Page: {self.words.splitlines()[0]}; save(path), open()>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        return bundle(self._notebook(), self.words, include, exclude, self.picture)
+        markup = f"<div>{image(self.picture, self.words)}{self._frame()}</div>"
+        return bundle(markup, self.words, include, exclude, self.picture)
 
     def _mime_(self) -> tuple[str, str]:
-        """What marimo shows: the frame alone. It puts a frame elsewhere, where the page finds no image to hide."""
+        """The frame alone, for marimo, which would show the image beside the frame, where the page cannot hide it."""
         return "text/html", self._frame()
-
-    def _notebook(self) -> str:
-        return f"<div>{image(self.picture, self.words)}{self._frame()}</div>"
 
     def _frame(self) -> str:
         page = self.html.replace("&", "&amp;").replace("'", "&#39;")  # `"` needs no escape here, and JSON is full of it
@@ -82,7 +80,7 @@ class Svg:
         return f"<{type(self).__name__}: {self.words.splitlines()[0]}; save(path)>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
+        """An `<img>`, since untrusted notebooks drop inline SVG, and export to LaTeX fails on it."""
         return bundle(image(self.svg, self.words), self.words, include, exclude, self.svg)
 
 
@@ -92,10 +90,11 @@ def bundle(markup: str, words: str, include: Any = None, exclude: Any = None, sv
     A PDF of the picture, which LaTeX needs, is added if cairosvg is installed. (An SVG would let the export fail on a
     machine without Inkscape.)
     """
-    kinds = {"text/html": markup, "text/plain": words}
+    formats = {"text/html": markup, "text/plain": words}
     if pdf := pdf_of(svg) if svg else "":
-        kinds["application/pdf"] = pdf
-    return {kind: kinds[kind] for kind in kinds if (not include or kind in include) and kind not in (exclude or ())}
+        formats["application/pdf"] = pdf
+    chosen = formats.keys() & set(include or formats) - set(exclude or ())
+    return {mime_type: text for mime_type, text in formats.items() if mime_type in chosen}
 
 
 def image(svg: str, words: str, style: str = "max-width: 100%") -> str:
@@ -105,18 +104,19 @@ def image(svg: str, words: str, style: str = "max-width: 100%") -> str:
 
 
 def join(name: str, title: str, data: Any, *, style: str, script: str, **markup: str) -> str:
-    """Build a page, such as "playing/player": its body, style, script and packed data inserted into page.html."""
+    """A page, such as "playing/player", with its body, style, script and packed data inserted into page.html."""
     title = html.escape(clean(title), quote=False)
-    told = "null" if data is None else pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
-    parts = {"title": title, "style": style, "data": told, "script": script, **markup}
-    whole = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
-    return re.sub(f"%({'|'.join(parts)})%", lambda mark: parts[mark[1]], whole)
+    packed = "null" if data is None else pack(json.dumps(data, separators=(",", ":"), allow_nan=False))
+    insertions = {"title": title, "style": style, "data": packed, "script": script, **markup}
+    template = asset("page.html").replace("%body%\n", asset(f"{name}.html"))
+    return re.sub(f"%({'|'.join(insertions)})%", lambda mark: insertions[mark[1]], template)
 
 
 def pack(text: str) -> str:
     """Text, compressed (RFC 1951) and in base64.
 
-    With less memory, zlib closes its blocks earlier, with codes that fit each: the data of a movie is 2 % smaller.
+    With less memory, zlib closes its blocks earlier, with codes that fit each block, so the data of a movie is 2 %
+    smaller.
     """
     packed = compressobj(9, wbits=-15, memLevel=6)
     return base64.b64encode(packed.compress(text.encode()) + packed.flush()).decode()
@@ -124,19 +124,19 @@ def pack(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def script(entry: str, sheet: str = "") -> str:
-    """The script of a page, and its style sheet, compressed to a third: a notebook keeps one for each page."""
+    """The script of a page and its style sheet, compressed to a third, since a notebook keeps a copy for each page."""
     return asset("unpack.js").replace("%packed%", pack(source(entry, sheet)))
 
 
 def source(entry: str, sheet: str = "") -> str:
-    """What sets the style of the page, then the module that begins it, with all that it imports."""
-    style = json.dumps(uncommented("".join(map(asset, sheet.split()))))  # one sheet, or several
+    """The script that sets the style of the page, then runs the module `entry` with all modules that it imports."""
+    style = json.dumps(uncommented("".join(map(asset, sheet.split()))))  # `sheet` may name several files
     begin = f"document.querySelector('style').append({style});" if sheet else ""
     return f'"use strict";{begin}(()=>{{{_joined(entry)}}})();'
 
 
 def numbers() -> str:
-    """How pages write numbers, and how wide they draw lines: numbers.js as a separate script."""
+    """The script numbers.js, by which pages write numbers and compute the widths of lines."""
     return _joined("numbers.js")
 
 
@@ -152,29 +152,31 @@ def asset(name: str) -> str:
 
 @lru_cache(maxsize=8)
 def sheet(name: str, scope: str = "") -> str:
-    """A style sheet for a picture, a rule a line: with its colours put in, light, and dark where a viewer wants that.
+    """A style sheet for a picture, a rule a line, with light colours, and dark colours for viewers that prefer them.
 
-    Not every viewer of SVG knows variables. `scope` is a selector that each rule is prefixed with.
+    Colours replace the variables, which not every viewer of SVG knows. `scope` is a prefix of each selector.
     """
     (light, dark), rules, night = colours(), [], []
     for selectors, body in re.findall(r"^(\S.*?) \{ (.*) \}$", asset(name), re.MULTILINE):
         scoped = ",".join(f"{scope}{selector}" for selector in selectors.split(", "))
-        day, darker = ([_coloured(part, table) for part in body.rstrip(";").split("; ")] for table in (light, dark))
+        declarations = body.rstrip(";").split("; ")
+        day = [_coloured(declaration, light) for declaration in declarations]
         rules.append(f"{scoped}{{{';'.join(day)}}}")
-        if changed := [new for old, new in zip(day, darker, strict=True) if old != new]:
+        darker = [_coloured(declaration, dark) for declaration in declarations]
+        if changed := [new for new in darker if new not in day]:
             night.append(f"{scoped}{{{';'.join(changed)}}}")
     return "\n".join([*rules, "@media (prefers-color-scheme:dark){", *night, "}"])
 
 
 def colours() -> tuple[dict[str, str], dict[str, str]]:
-    """The colours of palette.css by their names: of a light page, and of a dark one."""
-    parts = asset("palette.css").split("[data-theme")
-    light, dark = (dict(re.findall(r"(--[\w-]+): ([^;]+);", part)) for part in parts)
+    """The colours of palette.css by their names, for a light page and for a dark page."""
+    themes = asset("palette.css").split("[data-theme")
+    light, dark = (dict(re.findall(r"(--[\w-]+): ([^;]+);", theme)) for theme in themes)
     return light, light | dark
 
 
 def palette() -> str:
-    """The style sheet of a page's colours: dark where its `data-theme` says so or, without one, where a viewer does."""
+    """The style sheet of a page's colours, which are dark if `data-theme` or, without a theme, the viewer says so."""
     both = asset("palette.css")
     night = both.partition("[data-theme=dark]")[2]
     return f"{both}@media (prefers-color-scheme: dark) {{ :root:not([data-theme]) {night}}}\n"
@@ -186,4 +188,4 @@ def uncommented(style: str) -> str:
 
 
 def _coloured(text: str, table: Mapping[str, str]) -> str:
-    return re.sub(r"var\((--[\w-]+)\)", lambda found: table[found[1]], text)
+    return re.sub(r"var\((--[\w-]+)\)", lambda variable: table[variable[1]], text)

@@ -1,4 +1,4 @@
-"""Text for drawings: labels are cleaned and shortened, their width is estimated, ops get their usual signs."""
+"""Text for drawings: clean and short labels, estimates of their widths, and the usual signs of ops."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ def _hostile(c: str) -> bool:
 
 
 def shorten(text: str, most: int, dots: str) -> str:
-    """Shorten to about `most` columns: the beginning, `dots`, and the end, which is where names usually differ."""
+    """A text of about `most` columns: the beginning, `dots`, and the end, in which names usually differ."""
     text = clean(text[: most + 1] + text[-most:] if len(text) > 2 * most else text)
     if sum(map(columns, text)) <= most:
         return text
@@ -28,29 +28,29 @@ def shorten(text: str, most: int, dots: str) -> str:
 
 
 def _beginning(text: str, most: int) -> str:
-    """The characters that fit into so many columns."""
+    """The first characters, as many as fit into `most` columns."""
     used = accumulate(map(columns, text))
     return "".join([c for c, so_far in zip(text, used, strict=True) if so_far <= most])
 
 
 def columns(c: str) -> int:
-    """Width of a character in a monospaced font: 2 for CJK and emoji, 0 for combining characters, else 1."""
+    """The width of a character in a monospaced font: 2 for CJK and emoji, 0 for combining characters, else 1."""
     if c < "\u0300":
         return 1
     return 0 if unicodedata.combining(c) or c in "\u200d\ufe0f" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Estimated width of a text, in the unit of `size`; errs on the wide side."""
+    """The estimated width of a text, in the unit of `size`. The estimate errs on the wide side."""
     return sum(map(_em, text)) * size * (1.08 if bold else 1.0)
 
 
 def _em(c: str) -> float:
-    """Width of a character in a wide sans-serif font, in em."""
+    """The width of a character in a wide sans-serif font, in em."""
     return 0.36 if c in " .,:;|!'()[]ijlIt" else 1.02 if c in "mwMW@%" else 0.74 if c.isupper() else 0.66 * columns(c)
 
 
-# ------------------------------------------------------------------------------------------------ as pictures write it
+# ------------------------------------------------------------------------------------------------ typographic signs
 SIGNS = {"*": "\u00d7", "-": "\u2212", "neg": "\u2212", "sum": "\u03a3"}
 RAISED = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
@@ -61,7 +61,7 @@ def badge_text(op: str) -> str:
 
 
 def pretty(text: str) -> str:
-    """Replace ASCII stand-ins by typographic signs: minus, multiplication sign, whole powers, ellipsis.
+    """A text with typographic signs in place of ASCII: minus, multiplication sign, whole powers, ellipsis.
 
     >>> pretty("3 * b**2 - b**-1 + b**0.5")
     '3 × b² − b⁻¹ + b**0.5'

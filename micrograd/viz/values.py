@@ -1,19 +1,19 @@
-"""Numbers and arrays as text, and the widths of lines: the tables of every view. Pages have them too, by numbers.js."""
+"""Numbers and arrays as text, and the widths of lines, for all pictures. Pages have the same tables, by numbers.js."""
 
 import warnings
 from math import log10
 from typing import Any
 
-# The formats of a number: from this magnitude on, so many digits after the point and, with True, a power of ten. Each
-# keeps two digits that count, so that no number other than 0 is read as 0. A 0 is written as a 1 is.
+# The formats of a number. From this magnitude on, a number has so many digits after the point and, with True, a power
+# of ten. Each format keeps two significant digits, so only 0 is read as 0. A 0 is written like a 1.
 FORMATS: dict[str, list[tuple[float, int, bool]]] = {
     "full": [(1e6, 4, True), (1e-3, 4, False), (0.0, 4, True)],
     "fine": [(1e6, 6, True), (1e-5, 6, False), (0.0, 4, True)],
     "short": [(1e6, 1, True), (1e4, 0, False), (0.1, 2, False), (0.01, 3, False), (1e-3, 4, False), (0.0, 1, True)],
 }
-# The width of a line in pixels, by the gradient that it carries: `least` at 10**`from` and below, so much more for each
-# `decade`, up to 10**`to`. The scale is absolute, so a gradient that vanishes is a line that becomes thin. Of a line
-# with numbers of both signs, a sign that is smaller than this part of the other is not drawn.
+# The width of a line in pixels, by the gradient that it carries. The width is `least` at 10**`from` and below, and it
+# grows by `decade` for each power of ten up to 10**`to`. The scale is absolute, so the line of a vanishing gradient is
+# thin. A line with numbers of both signs has two strands, unless one sign has less than `seen` of the other's length.
 WIDTHS: dict[str, float] = {"least": 1.0, "decade": 1.5, "from": -2, "to": 2, "seen": 1e-3}
 
 
@@ -31,7 +31,7 @@ def shape_text(array: Any) -> str:
 
 
 def value_text(data: Any, format: str = "full") -> str:
-    """A number in one of the `FORMATS`; a summary of an array.
+    """The text of a number in one of the `FORMATS`, or a summary of an array.
 
     >>> [value_text(x) for x in (2, -0.5, 1e-9, 6.02e23, float("nan"), float("-inf"))]
     ['2.0000', '-0.5000', '1.0000e-9', '6.0200e23', 'nan', '-inf']
@@ -64,7 +64,7 @@ def short(x: float) -> str:
 
 
 def hue(x: Any) -> str:
-    """The colour class of a number or of its text, by its sign; "" for zero, for nan and for what is not one number.
+    """The colour class of a number or of its text, by the sign; "" for zero, for nan and for any other text.
 
     >>> hue(2.0), hue("-inf"), hue("nan"), hue("0 .. 9, mean 4.5")
     ('above', 'below', '', '')
@@ -76,16 +76,15 @@ def hue(x: Any) -> str:
 
 
 def _array_text(array: Any, format: str = "short") -> str:
-    """The elements of a small array; the range and mean of a large one."""
+    """The elements of a small array, or the range and mean of a large array."""
     if array.size <= 4:
         return _nested(array.tolist())
-    with warnings.catch_warnings():  # inf - inf and overflow show up in the drawing; no need to warn
+    with warnings.catch_warnings():  # the text itself shows the nan of inf - inf, and an overflow
         warnings.simplefilter("ignore")
         try:
-            low, high, mean = float(array.min()), float(array.max()), float(array.mean())
+            low, high, mean = [value_text(float(x), format) for x in (array.min(), array.max(), array.mean())]
         except (TypeError, ValueError, ArithmeticError):
             return "..."
-    low, high, mean = (value_text(x, format) for x in (low, high, mean))
     return f"{low} .. {high}, mean {mean}"
 
 
@@ -100,7 +99,7 @@ def exact_text(data: Any) -> str:
 
 
 def thickness(g: float) -> float:
-    """The width of a line that carried the gradient g, in pixels, by the table `WIDTHS`.
+    """The width in pixels of a line that carried the gradient g, by the table `WIDTHS`.
 
     >>> [round(thickness(g), 1) for g in (0.0, 1e-9, -1.0, 1e9)]
     [1.0, 1.0, 4.0, 7.0]

@@ -15,20 +15,20 @@ def summary(graph: Picture) -> str:
 
 
 def alt_text(graph: Picture) -> str:
-    """The drawing as text, one line per box; for a large drawing only the last boxes, which hold the results."""
-    lines = [_sentence(graph, i) for i in range(len(graph.boxes))[-_SPOKEN:]]
+    """The drawing as text, one line per box; for a large drawing only the last boxes, which have the results."""
+    lines = [*map(_sentence, graph.boxes[-_SPOKEN:])]
     left_out = len(graph.boxes) - len(lines)
     return "\n".join([summary(graph), *([f"(the first {left_out} are not listed)"] if left_out else []), *lines])
 
 
-def _sentence(graph: Picture, i: int) -> str:
-    box = graph.boxes[i]
-    parts = [shorten(f"{key} {text}".strip(), 60, "...") for key, text in box.rows]
-    return f"{title(box)}{f' x{box.times}' if box.times > 1 else ''}: {', '.join(parts)}"
+def _sentence(box: Box) -> str:
+    rows = [shorten(f"{key} {text}".strip(), 60, "...") for key, text in box.rows]
+    times = f" x{box.times}" if box.times > 1 else ""
+    return f"{title(box)}{times}: {', '.join(rows)}"
 
 
 def title(box: Box) -> str:
     """The name of a box in running text: `d = a + b`, `n4 = tanh(n3)`, `n0`."""
     name = shorten(box.name or box.short, 40, "...") or box.id
-    made = box.expression or box.op
-    return f"{name} = {shorten(made, 40, '...')}" if made else name
+    expression = box.expression or box.op
+    return f"{name} = {shorten(expression, 40, '...')}" if expression else name

@@ -1,8 +1,8 @@
-"""In a notebook, below an error that an op raised: the last cards that led to it, with their shapes or numbers."""
+"""In a notebook, the last cards that led to the error of an op, with their shapes or numbers, below the error."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from difflib import get_close_matches
 from types import TracebackType
 from typing import Any
@@ -22,50 +22,49 @@ OPS = tuple(os.path.join(PACKAGE, room) for room in ("engine", "scalars", "tenso
 
 
 def listen() -> None:
-    """After each cell of the notebook that runs this, if any, show what led to its error."""
-    ipython: Any = sys.modules.get("IPython")  # a notebook has imported it
+    """In a notebook, show the cards that led to an error after each cell that raised one."""
+    ipython: Any = sys.modules.get("IPython")  # every notebook has imported IPython
     shell = ipython and ipython.get_ipython()
     if hasattr(shell, "kernel"):
         shell.events.register("post_run_cell", lambda result: _tell(result.error_in_exec, shell.user_ns, ipython))
 
 
 def _tell(error: BaseException | None, variables: dict[str, Any], ipython: Any) -> None:
-    if error is not None and (picture := led_to(error, variables)) is not None:
+    picture = None if error is None else led_to(error, variables)
+    if picture is not None:
         words = f"What led to the error:\n{alt_text(picture)}"
-        shown = f"<p>What led to the error:</p>{image(svg.write(picture), words)}"
-        ipython.display.display(bundle(shown, words), raw=True)
+        markup = f"<p>What led to the error:</p>{image(svg.write(picture), words)}"
+        ipython.display.display(bundle(markup, words), raw=True)
     elif hint := meant(error):
         ipython.display.display(bundle(f"<p>{hint}</p>", hint), raw=True)
 
 
 def meant(error: BaseException | None) -> str:
-    """For a Value's attribute that does not exist: the name that is like it. (Python's own hint is for a terminal.)"""
-    x = getattr(error, "obj", None)
-    if not (isinstance(error, AttributeError) and isinstance(x, Node)):
+    """For an attribute that a Value does not have, a similar name. (Python shows its own hint only in a terminal.)"""
+    if not (isinstance(error, AttributeError) and isinstance(error.obj, Node)):
         return ""
-    close = get_close_matches(error.name or "", dir(x), 1)
-    return f"Did you mean {close[0]}?" if close else ""
+    similar = get_close_matches(error.name or "", dir(error.obj), 1)
+    return f"Did you mean {similar[0]}?" if similar else ""
 
 
 def led_to(error: BaseException, variables: dict[str, Any]) -> Picture | None:
-    """The operands of the op that raised, and what they were computed from: the last few. None if no op did."""
+    """The operands of the op that raised, and the last nodes from which they were computed; None if no op raised."""
     operands = _operands(error.__traceback__)
     if not operands:
         return None
     kept = operands[:MOST]
-    for node in kept:  # it grows: operands before their operands
+    for node in kept:  # `kept` grows in this loop, so nodes come before their own operands
         kept += [n for n in dict.fromkeys(node._prev) if n not in kept][: MOST - len(kept)]
-    whole = walk(operands)
-    inside = [i for i, node in enumerate(whole.nodes) if node in kept]
-    part, _ = whole.part(inside)
-    left = len(whole.nodes) - len(inside)
-    note = f"the last {len(inside)} of {len(whole.nodes):,} nodes" if left else ""
-    names = find_names(part, calls_of(part), variables)
-    return describe(part, [Group([k]) for k in range(len(inside))], note, names.by_id, names.owned)
+    graph = walk(operands)
+    members = [i for i, node in enumerate(graph.nodes) if node in kept]
+    last, _ = graph.part(members)
+    note = f"the last {len(members)} of {len(graph.nodes):,} nodes" if len(members) < len(graph.nodes) else ""
+    names = find_names(last, calls_of(last), variables)
+    return describe(last, [Group([k]) for k in range(len(members))], note, names.by_id, names.owned)
 
 
 def _operands(traceback: TracebackType | None) -> list[Node]:
-    """The nodes that the innermost function of the package held when an op raised."""
+    """The nodes among the variables of the package's innermost function when an op raised."""
     frames = []
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename.startswith(PACKAGE + os.sep):
@@ -73,11 +72,12 @@ def _operands(traceback: TracebackType | None) -> list[Node]:
         traceback = traceback.tb_next
     if not frames or not frames[-1].f_code.co_filename.startswith(OPS):
         return []
-    found = ([*_nodes(frame.f_locals.values())] for frame in reversed(frames))
-    return next(filter(None, found), [])
+    nodes_of_frames = (_nodes(frame.f_locals.values()) for frame in reversed(frames))
+    return next(filter(None, nodes_of_frames), [])
 
 
-def _nodes(held: Any) -> Iterator[Node]:
-    """The nodes among these, and in the lists and tuples among them, each once."""
-    flat = [y for x in held for y in (x if type(x) in (list, tuple) else [x])]
-    yield from dict.fromkeys(node_of(x) for x in flat if is_node(x) and hasattr(node_of(x), "_row"))  # complete
+def _nodes(variables: Iterable[Any]) -> list[Node]:
+    """The nodes among the variables, and in the lists and tuples among the variables, each once."""
+    flat = [y for x in variables for y in (x if type(x) in (list, tuple) else [x])]
+    nodes = dict.fromkeys(node_of(x) for x in flat if is_node(x))
+    return [node for node in nodes if hasattr(node, "_row")]  # a node without a row is not complete yet

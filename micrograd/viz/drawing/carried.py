@@ -1,6 +1,7 @@
-"""What the lines of a drawing carried back: the part of a gradient that each use sent, and its local derivative.
+"""The gradients that the lines of a drawing carried back: the part that each use sent, and the local derivative.
 
-`row.send` gives the parts for the node's gradient, and the local derivatives for a gradient of 1. No gradient changes.
+`row.send` gives the parts for the node's gradient, and the local derivatives for a gradient of 1. The gradients of the
+nodes stay as they are.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,21 +22,22 @@ from .data import Edge, Picture, Walk
 
 @dataclass
 class Sent:
-    """What one use of an operand sends to it: `part` is `local` (the derivative; scalars only) times the gradient."""
+    """The `part` that one use of an operand sends: `local` (the derivative; scalars only) times the gradient."""
 
     local: Any = None
     part: Any = None
 
 
 def sent(node: Node, grads: Mapping[Node, Any]) -> list[Sent]:
-    """What a node sends to each of its operands, in order; empty for constants and if the node has no gradient.
+    """The parts that a node sends to each of its operands, in order; empty for constants and without a gradient.
 
-    A hand-written closure reveals only the total that it adds to an operand; it is recorded at the operand's first use.
-    Such a closure need not be linear in the gradient (it may clip it); then there is no local derivative.
+    A hand-written closure reveals only the total that it adds to an operand, which is recorded at the operand's first
+    use. Such a closure need not be linear in the gradient. If the closure clips the gradient, for example, there is no
+    local derivative.
     """
-    if not node._row or isinstance(node._row, Released) or node not in grads:
+    g = grads.get(node)
+    if g is None or not node._row or is_released(node):
         return [Sent() for _ in node._prev]
-    g = grads[node]
     local = parts(node, 1.0) if node._is_number else [None for _ in node._prev]
     uses = [Sent(*pair) for pair in zip(local, parts(node, g), strict=True)]
     if isinstance(node._row, Closure | Many):
@@ -46,16 +48,16 @@ def sent(node: Node, grads: Mapping[Node, Any]) -> list[Sent]:
 
 
 def parts(node: Node, g: Any) -> list[Any]:
-    """What a node with the gradient `g` sends to each of its operands, in order; None to a constant."""
+    """The parts that a node with the gradient `g` sends to its operands, in order; None for a constant."""
     with node._quiet():
         return _in_order(node._prev, node._row.send(node, g))
 
 
 def _in_order(operands: Sequence[Node], pairs: Sequence[tuple[Node, Any]]) -> list[Any]:
-    """What is sent to each operand, from pairs in the order of its uses; None for one that is skipped."""
+    """The part for each operand, from pairs in the order of the uses; None for an operand that the pairs skip."""
     waiting: dict[Node, list[Any]] = {}
-    for operand, number in reversed(pairs):
-        waiting.setdefault(operand, []).append(number)
+    for operand, part in reversed(pairs):
+        waiting.setdefault(operand, []).append(part)
     return [waiting[operand].pop() if waiting.get(operand) else None for operand in operands]
 
 
@@ -64,13 +66,13 @@ def is_hand_written(node: Node) -> bool:
     return isinstance(node._row, Closure)
 
 
-def is_released(node: Node) -> bool:
+def is_released(node: Any) -> bool:
     """True if the node's history was released after a backward pass."""
-    return isinstance(node._row, Released)
+    return isinstance(getattr(node, "_row", None), Released)
 
 
 def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
-    """True if a and b are equal up to rounding, nan included. The tolerances apply to arrays."""
+    """True if a and b are equal up to rounding, where nan equals nan. The tolerances apply to arrays."""
     if isinstance(b, float | int):
         return a == b or isclose(a, b, rel_tol=1e-9) or (a != a and b != b)
     np = lib(a)
@@ -78,16 +80,18 @@ def same(a: Any, b: Any, rtol: float = 1e-6, atol: float = 0.0) -> bool:
 
 
 def carry(graph: Walk, edges: Iterable[Edge], grads: Mapping[Node, Any]) -> None:
-    """Tell the lines what they carried back from the nodes that have a gradient."""
-    of = cache(lambda i: sent(graph.nodes[i], grads))
+    """Record on each line what it carried back from a node with a gradient."""
+    sent_by = cache(lambda i: sent(graph.nodes[i], grads))
     for edge in edges:
-        uses = [of(i)[k] for i, k in edge.uses if graph.nodes[i] in grads]
-        told = [use.part for use in uses if use.part is not None]
-        alone = all(isinstance(part, float | int) for part in told)
-        if told and edge.single:
-            edge.local, edge.part = uses[0].local, told[0] if alone else True
-        if told and not (edge.single and alone):
-            edge.flow = _lengths(told) if alone else _lengths_of_array(told[0]) if edge.single else None
+        uses = [sent_by(i)[k] for i, k in edge.uses]
+        arrived = [use.part for use in uses if use.part is not None]
+        are_numbers = all(isinstance(part, float | int) for part in arrived)
+        if arrived and edge.single:
+            edge.local = uses[0].local
+            edge.part = arrived[0] if are_numbers else True
+            edge.flow = None if are_numbers else _lengths_of_array(arrived[0])
+        elif arrived and are_numbers:
+            edge.flow = _lengths(arrived)
 
 
 def _lengths(numbers: Sequence[float]) -> tuple[float, float]:
@@ -102,64 +106,58 @@ def _lengths_of_array(part: Any) -> tuple[float, float]:
 
 
 def without(graph: Picture, hidden: Collection[int]) -> Picture:
-    """The drawing without some boxes, whose lines go on to their operands, with the sum over all paths."""
+    """The drawing without some boxes. The lines from such a box go on to its operands, with the sum over all paths."""
     edges = graph.edges
     for box in hidden:
-        into, out = [edge for edge in edges if edge.head == box], [edge for edge in edges if edge.tail == box]
+        into = [edge for edge in edges if edge.head == box]
+        out = [edge for edge in edges if edge.tail == box]
         edges = [edge for edge in edges if box not in (edge.tail, edge.head)]
-        for made in (_through(a, b, len(out) == 1) for a in into for b in out):
-            beside = [edge for edge in edges if (edge.tail, edge.head) == (made.tail, made.head)]
-            edges = [edge for edge in edges if edge not in beside] + [reduce(_together, beside, made)]
+        for bypass in (_through(first, then, len(out) == 1) for first in into for then in out):
+            beside = [edge for edge in edges if (edge.tail, edge.head) == (bypass.tail, bypass.head)]
+            edges = [edge for edge in edges if edge not in beside] + [reduce(_together, beside, bypass)]
     kept = [i for i in range(len(graph.boxes)) if i not in hidden]
     place = {i: k for k, i in enumerate(kept)}
     moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
-    unknown = {graph.boxes[i].short for i in hidden}
+    hidden_names = {graph.boxes[i].short for i in hidden}
     boxes = [graph.boxes[i] for i in kept]
     for box in boxes:
-        if not {*findall(r"\w+", box.expression)}.isdisjoint(unknown):
+        if not hidden_names.isdisjoint(findall(r"\w+", box.expression)):
             box.expression = ""
     return Picture(boxes, moved, graph.note)
 
 
 def _through(first: Edge, then: Edge, alone: bool) -> Edge:
-    """Two lines as one, with the product of their derivatives; `alone` if the node between them has no other use."""
+    """Two lines in a row as one line, with the product of the derivatives; `alone` if the node between has one use."""
     local = None if first.local is None or then.local is None else first.local * then.local
-    made = Edge(first.tail, then.head, then.uses, first.single and then.single, local)
+    bypass = Edge(first.tail, then.head, then.uses, first.single and then.single, local)
     if alone:
-        made.part, made.flow = first.part, first.flow
+        bypass.part, bypass.flow = first.part, first.flow
     elif first.local is not None and then.part is not None:
-        made.part = first.local * then.part
-    return made
+        bypass.part = first.local * then.part
+    return bypass
 
 
 def _together(a: Edge, b: Edge) -> Edge:
-    """Two lines beside each other as one, with the sum of their derivatives, if both are of single numbers."""
+    """Two lines beside each other as one line, with the sum of the derivatives if both lines are of single numbers."""
     if a.local is None or b.local is None:
         return Edge(a.tail, a.head, a.uses, a.single)
     return replace(a, local=a.local + b.local, part=a.part + b.part)
 
 
-# ------------------------------------------------------------------------------------------------ how it looks
+# ------------------------------------------------------------------------------------------------ the look of a line
 def is_carried(edge: Edge) -> bool:
     """True if a gradient came back along the line."""
     return edge.part is not None or edge.flow is not None
 
 
 def flow_of(edge: Edge) -> tuple[str, float, float]:
-    """The look of a line by what it carried back, and the widths of its strands."""
-    return flowing(*(edge.flow or (edge.part or 0.0,)))
+    """The look of a line that carried gradients back, and the widths of its strands, one strand for each sign.
 
-
-def flowing(over: float, under: float = 0.0) -> tuple[str, float, float]:
-    """The look of a line that carried gradients back, and the widths of its strands, for each sign that it carries.
-
-    Args:
-        over: the length of the positive numbers that it carried; a single number goes here with its sign.
-        under: the length of the negative ones.
-
-    >>> flowing(-1.0)[0], flowing(3.0, 3.0)[0], flowing(3.0, 1e-17)[0], flowing(0.0)
-    ('flows below', 'flows mixed', 'flows above', ('dead', 0.0, 0.0))
+    >>> def look(**what_it_carried): return flow_of(Edge(0, 1, [], **what_it_carried))[0]
+    >>> look(flow=(3.0, 3.0)), look(flow=(3.0, 1e-17)), look(part=-1.0), look(part=0.0)
+    ('flows mixed', 'flows above', 'flows below', 'dead')
     """
+    over, under = edge.flow or (edge.part or 0.0, 0.0)
     if not over and not under:
         return "dead", 0.0, 0.0
     if min(over, under) > WIDTHS["seen"] * max(over, under):
@@ -169,6 +167,6 @@ def flowing(over: float, under: float = 0.0) -> tuple[str, float, float]:
 
 
 def factor(edge: Edge) -> str:
-    """What a line multiplies by, as its label says it; "" if it is 1."""
+    """The derivative by which a line multiplies, as the text of a label; "" for 1."""
     text = short(1.0 if edge.local is None else edge.local)
     return f"\u00d7 {text}" * (text != "1.00")

@@ -6,7 +6,7 @@ Text is unescaped here; each writer escapes for its own format.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -23,16 +23,16 @@ from .heat import Heat, heats_of_array
 
 NO_TERM: Text = ("", infix.ATOM)
 NO_GRADIENT = "\u2013"  # before the backward pass
-stand_ins: list[Callable[[Any], Any]] = []  # each finds the node that stands for another library's object, or None
+stand_ins: list[Callable[[Any], Any]] = []  # each returns the node that stands for another library's object, or None
 
 
 def drawn_node(x: Any) -> Any:
-    """The node of a Tensor, or the one that stands for x; anything else as it is."""
-    found = (find(x) for find in stand_ins)
-    return next((node for node in found if node is not None), node_of(x))
+    """The node of a Tensor, or the node that stands for x; anything else is returned unchanged."""
+    nodes = (stand_in(x) for stand_in in stand_ins)
+    return next((node for node in nodes if node is not None), node_of(x))
 
 
-# ------------------------------------------------------------------------------------------------ what comes out
+# ------------------------------------------------------------------------------------------------ the plain data
 @dataclass
 class Box:
     """One box of a drawing: a node, or the many nodes that were folded into it."""
@@ -42,12 +42,12 @@ class Box:
     name: str  # the full label; "" if there is none
     op: str  # "" for leaves and for folded modules
     rows: list[tuple[str, str]]  # the lines of the card: ("data", "-4.0000"), ("grad", "138.8338")
-    expression: str = ""  # its op applied to the names of its operands, if that is short
+    expression: str = ""  # the op applied to the names of its operands, if the text is short
     stands_for: Text = NO_TERM  # used in place of a missing name: the expression, or a constant's value
-    tip: str = ""  # the tooltip: everything, at full precision
+    tip: str = ""  # the tooltip, with numbers at full precision
     mark: str = ""  # words beside the name
-    nodes: int = 1  # how many nodes it represents
-    times: int = 1  # how many repetitions it represents
+    nodes: int = 1  # how many nodes the box represents
+    times: int = 1  # how many repetitions the box represents
     heats: list[Heat] = field(default_factory=list)  # of an array and of its gradient
     short: str = ""  # v1, v2, ... for a node without a name, whose expression is long
 
@@ -56,10 +56,11 @@ class Box:
 class Edge:
     """`uses` of the box `tail` by the box `head`, both indices into `Picture.boxes`.
 
-    A use is a node, its index into the walk, and the place of its operand. A `single` line stands for one use, of the
-    only result of its tail. What it carried back (see `carried.py`) is `part`, the local derivative `local` times the
-    gradient of the head. Of an array, `part` is True, and `flow` has the lengths of its positive and of its negative
-    numbers. Of many numbers, in or out of a folded box, `flow` is that of them all.
+    A use is a node, as an index into the walk, and the place of the operand among the node's operands. A `single` line
+    stands for one use of the only result of its tail. The gradient that the line carried back (see `carried.py`) is
+    `part`, the local derivative `local` times the gradient of the head. For an array, `part` is True, and `flow` has
+    the lengths of the positive and of the negative numbers. For many numbers, into or out of a folded box, `flow` has
+    the lengths over all of them.
     """
 
     tail: int
@@ -72,13 +73,13 @@ class Edge:
 
     @property
     def count(self) -> int:
-        """How many uses it stands for."""
+        """How many uses the line stands for."""
         return len(self.uses)
 
 
 @dataclass
 class Picture:
-    """A drawing without coordinates. `note` says what was folded and how to draw all nodes; "" if nothing was."""
+    """A drawing without coordinates. `note` says what was folded and how to draw all nodes; "" if nothing is folded."""
 
     boxes: list[Box]
     edges: list[Edge]
@@ -87,7 +88,7 @@ class Picture:
 
 @dataclass
 class Group:
-    """Nodes (indices into `Walk.nodes`) that share a box, and what that box is; made by `fold`."""
+    """Nodes (indices into `Walk.nodes`) that share a box, and the kind, name and op of the box. `fold` makes groups."""
 
     members: list[int]
     kind: str = "node"
@@ -109,22 +110,34 @@ class Walk:
     nodes: list[Any]
     operands: list[tuple[int, ...]]
     roots: list[int]
-    whole: "Walk | None" = None  # the graph that this is a part of
+    whole: "Walk | None" = None  # the graph that contains this one
 
     @cached_property
     def then(self) -> dict[Any, Any]:
-        """What the nodes computed whose arrays hold something else by now; see `overwritten`."""
+        """The results of the nodes whose arrays were overwritten later; see `overwritten`."""
         return self.whole.then if self.whole else overwritten(self.nodes)
 
     def data(self, i: int) -> Any:
-        """What a node computed, or the data of a leaf."""
+        """The result of a node, or the data of a leaf, even if its array was overwritten later."""
         return self.then.get(self.nodes[i], data_of(self.nodes[i]))
 
+    @cached_property
+    def has_gradients(self) -> bool:
+        """True if there was a backward pass."""
+        return any(is_array(grad := grad_of(self.nodes[i])) or grad not in (None, 0) for i in self.roots)
+
+    def grad(self, i: int) -> Any:
+        """The gradient of a node, or None if no backward pass has reached the node."""
+        grad = grad_of(self.nodes[i])
+        return grad if self.has_gradients or is_array(grad) or grad else None
+
     def part(self, members: Sequence[int], outside: Collection[int] = ()) -> "tuple[Walk, dict[int, int]]":
-        """The members as a separate graph, where those `outside` have no operands, and the place of each in it."""
+        """The members as a separate graph, in which those `outside` have no operands, and each member's place in it."""
         place = {i: k for k, i in enumerate(members)}
-        below = [() if i in outside else self.operands[i] for i in members]
-        operands = [tuple(place[j] for j in some if j in place) for some in below]
+        operands: list[tuple[int, ...]] = []
+        for i in members:
+            kept = [] if i in outside else [place[j] for j in self.operands[i] if j in place]
+            operands.append(tuple(kept))
         roots = [place[i] for i in self.roots if i in place]
         return Walk([self.nodes[i] for i in members], operands, roots, self), place
 
@@ -133,57 +146,58 @@ def walk(root: Any) -> Walk:
     """All nodes that `root` (a node, or a list or tuple of nodes) depends on, in a deterministic order."""
     roots = roots_of(root)
     position: dict[int, int] = {}
-    operands: dict[int, tuple[Any, ...]] = {}
+    operands: dict[int, tuple[Any, ...]] = {}  # by the ids of the nodes, which these references keep from reuse
     nodes: list[Any] = []
     stack = roots[::-1]
     while stack:
         node = stack[-1]
         if id(node) not in operands:
-            operands[id(node)] = below = _operands(node)  # the reference also prevents reuse of these ids
-            stack += [operand for operand in reversed(below) if id(operand) not in operands]
+            operands[id(node)] = _operands(node)
+            stack += [operand for operand in reversed(operands[id(node)]) if id(operand) not in operands]
             continue
-        stack.pop()  # its operands are done
+        stack.pop()  # all operands are in `nodes`
         if id(node) not in position:
             position[id(node)] = len(nodes)
             nodes.append(node)
-    below = [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes]
-    return Walk(nodes, below, [position[id(node)] for node in roots])
+    indices = [tuple([position[id(operand)] for operand in operands[id(node)]]) for node in nodes]
+    return Walk(nodes, indices, [position[id(node)] for node in roots])
 
 
 def overwritten(nodes: Sequence[Any]) -> dict[Any, Any]:
-    """What the nodes computed whose memory an op in place wrote to later, computed again by their rows.
+    """The results of the nodes whose memory an op in place wrote to later, computed again by their rows.
 
-    Each write has the node before it as an operand, so the order of the walk, in which the nodes are, is that of the
-    writes: of all nodes with one memory the last holds what it computed, and so do its views. A constant that was
-    written to has kept a copy.
+    The nodes are in the order of the walk. Each write has the node before it as an operand, so this is also the order
+    of the writes. Of all nodes that share memory, the last still holds its result, and so do its views. A constant that
+    was written to has kept a copy.
     """
     arrays = [node for node in nodes if hasattr(node, "_store")]
     last = {_memory(node._data): node for node in arrays if node._row and not node._row.view}
     then: dict[Any, Any] = {}
     for node in arrays:
-        row, data, home = node._row, node._data, _memory(node._data)
-        wrote = last.get(home, node)
-        if node is wrote or (row and row.view and node._prev[0] not in then and _memory(node._prev[0]._data) == home):
-            continue  # it holds what it computed, or is a view of an operand that does
+        row, data, memory = node._row, node._data, _memory(node._data)
+        writer = last.get(memory, node)
+        is_view = row and row.view and _memory(node._prev[0]._data) == memory
+        if node is writer or (is_view and node._prev[0] not in then):
+            continue  # it holds its result, or is a view of an operand that does
         if getattr(row, "forward", None) not in (None, nothing):
             with node._quiet():
                 out = row.forward(*[then.get(n, n._data) for n in node._prev])
             then[node] = out.astype(data.dtype, copy=False)
-        elif not row and data is not wrote._data and (kept := node._store and node._store.kept()):
-            start = data.ctypes.data - wrote._data.ctypes.data  # of the view in the memory, so also in its copy
+        elif not row and data is not writer._data and (kept := node._store and node._store.kept()):
+            start = data.ctypes.data - writer._data.ctypes.data  # the place of the view, in the memory and in its copy
             then[node] = type(data)(data.shape, data.dtype, kept._data.ravel(order="K").data, start, data.strides)
     return then
 
 
 def _memory(array: Any) -> int:
-    """The id of the array that owns this one's memory."""
+    """The id of the array that owns the memory of this array."""
     while is_array(array.base):
         array = array.base
     return id(array)
 
 
 def roots_of(root: Any) -> list[Any]:
-    """The nodes of `root`: a Value or a Tensor, or a list of them; raises unless it is."""
+    """The nodes of `root`, which is a Value or a Tensor, or a list of them. Raises TypeError for anything else."""
     roots = [drawn_node(node) for node in (root if isinstance(root, list | tuple) else [root])]
     if not roots:
         raise ValueError("there is nothing to draw: the list of roots is empty; pass at least one Value or Tensor")
@@ -192,16 +206,17 @@ def roots_of(root: Any) -> list[Any]:
             hint = f"wrap it first: Value({node!r})" if isinstance(node, int | float) else "pass what the model returns"
             if type(node).__module__.partition(".")[0] == "torch":
                 hint = "compute it inside `with viz.torch(model):`"
-            kind = type(node).__name__
-            raise TypeError(f"only a Value or a Tensor (or a list of them) has a graph to draw, found {kind}; {hint}")
+            raise TypeError(
+                f"only a Value or a Tensor (or a list of them) has a graph to draw, found {type(node).__name__}; {hint}"
+            )
     return roots
 
 
 def _operands(node: Any) -> tuple[Any, ...]:
-    below = getattr(node, "_prev", ())
-    if isinstance(below, Set):  # from a foreign subclass; the order of a set varies between processes
-        below = sorted(below, key=lambda n: (label_of(n), op_of(n), repr(getattr(n, "data", n))))
-    return tuple(below)
+    operands = getattr(node, "_prev", ())
+    if isinstance(operands, Set):  # of a class outside of this package; the order of a set varies between processes
+        operands = sorted(operands, key=lambda n: (label_of(n), op_of(n), repr(getattr(n, "data", n))))
+    return tuple(operands)
 
 
 def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
@@ -227,7 +242,7 @@ def trace(root: Any) -> tuple[Set[Any], Set[tuple[Any, Any]]]:
     (['', '*'], 1, True)
     """
     graph = walk(root)
-    edges = ((graph.nodes[j], node) for node, below in zip(graph.nodes, graph.operands, strict=True) for j in below)
+    edges = [(graph.nodes[j], node) for i, node in enumerate(graph.nodes) for j in graph.operands[i]]
     return dict.fromkeys(graph.nodes).keys(), dict.fromkeys(edges).keys()  # sets, in insertion order
 
 
@@ -240,40 +255,36 @@ def describe(
     owned: Collection[int] = (),
     called: Mapping[int, str] = MappingProxyType({}),
 ) -> Picture:
-    """The plain data of a drawing: one box per group, in the order of the walk.
+    """The plain data of a drawing: one box per group. The groups are in the order of the walk, by their first members.
 
-    `names` maps the ids of nodes without a label to names. A node whose expression is too long to stand for it, or that
-    has none, is called v1, v2 and so on. `owned` has the ids of the parameters; other leaves are inputs. `called` maps
-    ids to names that are used in place of a label.
+    `names` maps the ids of nodes without a label to names. A node without a name is called v1, v2 and so on if it has
+    no expression that is short enough to stand for the node. `owned` has the ids of the parameters; other leaves are
+    inputs. `called` maps ids to names that are used in place of a label.
     """
-    groups = sorted(groups, key=lambda group: group.members[0])
     home = [0] * len(graph.nodes)
     for g, group in enumerate(groups):
         for i in group.members:
             home[i] = g
     edges = _edges(graph, groups, home)
     boxes: list[Box] = []
-    began = has_gradients(graph)
     taken = {*names.values(), *map(label_of, graph.nodes)}
-    free = filter(lambda name: name not in taken, map("v{}".format, count(1)))
+    free = (name for k in count(1) if (name := f"v{k}") not in taken)
     for g, group in enumerate(groups):
         id_ = f"n{g}"
         if group.kind == "node":
             i = group.members[0]
-            below = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
-            complete = len(below) == len(graph.operands[i])
-            leaf = "parameter" if id(graph.nodes[i]) in owned else "input"
-            boxes.append(_node_box(id_, graph, i, below if complete else [], leaf, names, began, called))
-            if _needs_name(boxes[-1]):
-                boxes[-1].short = next(free)
+            node = graph.nodes[i]
+            name = called.get(id(node)) or label_of(node) or names.get(id(node), "")
+            leaf = "parameter" if id(node) in owned else "input"
+            operands = [boxes[home[j]] for j in graph.operands[i] if home[j] < g]
+            complete = len(operands) == len(graph.operands[i])
+            box = _node_box(id_, graph, i, name, leaf, operands if complete else [])
+            if _needs_name(box):
+                box.short = next(free)
         else:
-            boxes.append(_group_box(id_, group, graph, began))
+            box = _group_box(id_, group, graph)
+        boxes.append(box)
     return Picture(boxes, edges, note)
-
-
-def has_gradients(graph: Walk) -> bool:
-    """True if there was a backward pass."""
-    return any(is_array(g := grad_of(graph.nodes[i])) or g not in (None, 0) for i in graph.roots)
 
 
 def _needs_name(box: Box) -> bool:
@@ -283,17 +294,19 @@ def _needs_name(box: Box) -> bool:
 
 def _edges(graph: Walk, groups: Sequence[Group], home: list[int]) -> list[Edge]:
     """One edge per use of a box's only result by a node or a sum; one edge with a count between other boxes."""
-    shown = {g: out[0] for g, group in enumerate(groups) if len(out := outputs(graph, group)) == 1}
+    only_result = {g: results[0] for g, group in enumerate(groups) if len(results := outputs(graph, group)) == 1}
     single: list[Edge] = []
     counted: dict[tuple[int, int], Edge] = {}
-    for i, below in enumerate(graph.operands):
+    for i, operands in enumerate(graph.operands):
         head = home[i]
-        alone = groups[head].kind == "node" or groups[head].is_sum
-        for k, j in enumerate(below):
+        has_one_op = groups[head].kind == "node" or groups[head].is_sum
+        for k, j in enumerate(operands):
             tail = home[j]
-            if alone and tail != head and shown.get(tail) == j:
+            if tail == head:
+                continue
+            if has_one_op and only_result.get(tail) == j:
                 single.append(Edge(tail, head, [(i, k)], single=True))
-            elif tail != head:
+            else:
                 counted.setdefault((tail, head), Edge(tail, head, [])).uses.append((i, k))
     return [*single, *counted.values()]
 
@@ -306,51 +319,60 @@ def outputs(graph: Walk, group: Group) -> list[int]:
 
 def grad_of(node: Any) -> Any:
     grad = getattr(node, "grad", None)
-    return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph a grad is a node
+    return getattr(grad, "data", grad) if hasattr(grad, "_prev") else grad  # with create_graph, a gradient is a node
 
 
-def _node_box(
-    id_: str,
-    graph: Walk,
-    i: int,
-    below: Sequence[Box],
-    leaf: str = "input",
-    names: Mapping[int, str] = MappingProxyType({}),
-    began: bool = True,
-    called: Mapping[int, str] = MappingProxyType({}),
-) -> Box:
-    node = graph.nodes[i]
-    name, op = called.get(id(node)) or label_of(node) or names.get(id(node), ""), op_of(node)
-    requires_grad = bool(getattr(node, "requires_grad", True))
-    kind = "result" if op or below else leaf if requires_grad else "constant"
-    data, grad = graph.data(i), grad_of(node)
-    grad_text = NO_GRADIENT if grad is None or not (began or is_array(grad) or grad) else value_text(grad)
-    rows = [("shape", f"{shape_text(data)}")] if is_array(data) else []
-    rows += [("data", value_text(data))] + ([("grad", grad_text)] if requires_grad else [])
-    stands_for = _written(_index(node) or op, below) if below else _number_term(data) if kind == "constant" else NO_TERM
-    expression = stands_for[0] if below else ""
+def _requires_grad(node: Any) -> bool:
+    return getattr(node, "requires_grad", True)
+
+
+def _node_box(id_: str, graph: Walk, i: int, name: str, leaf: str, operands: Sequence[Box]) -> Box:
+    node, data, grad = graph.nodes[i], graph.data(i), graph.grad(i)
+    op = op_of(node)
+    expression, stands_for = "", NO_TERM
+    if operands:
+        kind = "result"
+        expression, _ = stands_for = _written(_index(node) or op, operands)
+    elif op:
+        kind = "result"
+    elif _requires_grad(node):
+        kind = leaf
+    else:
+        kind, stands_for = "constant", _number_term(data)
     lines = [name, expression and f"= {expression}", op and f"op {op}", f"data {exact_text(data)}"]
-    lines += [f"grad {NO_GRADIENT if grad_text == NO_GRADIENT else exact_text(grad)}"] if requires_grad else []
+    if _requires_grad(node):
+        lines.append(f"grad {NO_GRADIENT if grad is None else exact_text(grad)}")
     tip = "\n".join(filter(None, lines))
     heats = heats_of_array(data, grad if is_array(grad) else None, i) if is_plural(data) else []
-    return Box(id_, kind, name, op, rows, expression, stands_for, tip, getattr(node, "_mark", ""), heats=heats)
+    mark = getattr(node, "_mark", "")
+    return Box(id_, kind, name, op, _rows(graph, i), expression, stands_for, tip, mark, heats=heats)
 
 
-def _group_box(id_: str, group: Group, graph: Walk, began: bool) -> Box:
+def _rows(graph: Walk, i: int) -> list[tuple[str, str]]:
+    """The lines of a node's card."""
+    data, grad = graph.data(i), graph.grad(i)
+    rows = [("shape", shape_text(data))] if is_array(data) else []
+    rows.append(("data", value_text(data)))
+    if _requires_grad(graph.nodes[i]):
+        rows.append(("grad", NO_GRADIENT if grad is None else value_text(grad)))
+    return rows
+
+
+def _group_box(id_: str, group: Group, graph: Walk) -> Box:
     nodes = [graph.nodes[i] for i in group.members]
-    rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
-    results = outputs(graph, group)
     if group.kind == "stretch":
-        rows = [("", part) for part in _census(nodes)]
-    elif len(results) == 1:
-        rows += _node_box("", graph, results[0], [], began=began).rows
-    elif group.kind == "repeat":
-        rows += _range([graph.data(i) for i in results])
-    if group.kind == "stretch":
-        name = group.name or f"{len(nodes):,} nodes"
+        rows = [("", count_of_op) for count_of_op in _census(nodes)]
+        name = f"{len(nodes):,} nodes"
     else:
+        results = outputs(graph, group)
+        rows = [("nodes", f"{len(nodes):,}")] if len(nodes) > group.times else []
+        if len(results) == 1:
+            rows += _rows(graph, results[0])
+        elif group.kind == "repeat":
+            rows += _range([graph.data(i) for i in results])
         labels = {label_of(graph.nodes[i]) for i in results}
-        name = group.name or (labels.pop() if len(labels) == 1 else "") or ("" if group.op else _plural(nodes))
+        shared_label = labels.pop() if len(labels) == 1 else ""
+        name = group.name or shared_label or ("" if group.op else _plural(nodes))
     tip = "\n".join(filter(None, [name, f"{len(nodes):,} nodes", *_census(nodes, most=12)]))
     return Box(id_, group.kind, name, group.op, rows, tip=tip, nodes=len(nodes), times=group.times)
 
@@ -363,11 +385,11 @@ def _census(nodes: Iterable[Any], most: int = 3) -> list[str]:
 
 
 def _plural(leaves: Sequence[Any]) -> str:
-    return "inputs" if getattr(leaves[0], "requires_grad", True) else "constants"
+    return "inputs" if _requires_grad(leaves[0]) else "constants"
 
 
 def _range(data: Sequence[Any]) -> list[tuple[str, str]]:
-    """The smallest and largest, if all are finite numbers."""
+    """The smallest and the largest number, if all are finite numbers."""
     if not data or not all(isinstance(x, int | float) and x - x == 0 for x in data):
         return []
     low, high = min(data), max(data)  # pyright: ignore[reportArgumentType]
@@ -380,7 +402,7 @@ def label_of(node: Any) -> str:
 
 
 def data_of(node: Any) -> Any:
-    """The data of a node. Avoids `Tensor.data`, which returns a writable array and may therefore copy."""
+    """The data of a node, without `Tensor.data`, which returns a writable array and may therefore copy."""
     node = node_of(node)
     return node._data if hasattr(node, "_data") else getattr(node, "data", node)
 
@@ -391,51 +413,64 @@ def op_of(node: Any) -> str:
 
 
 def _index(node: Any) -> str:
-    """The index of an array's part as one writes it, such as "[0]" or "[1:, 2]"; "" for another op, or an array."""
-    found = getattr(getattr(node, "_row", None), "settings", {}).get("index", "") if op_of(node) == "getitem" else ""
-    parts = found if isinstance(found, tuple) else (found,)
+    """The index in Python's notation, such as "[0]" or "[1:, 2]"; "" for an index with arrays, and for another op."""
+    if op_of(node) != "getitem":
+        return ""
+    index = getattr(getattr(node, "_row", None), "settings", {}).get("index", "")
+    axes = index if isinstance(index, tuple) else (index,)
     texts = {int: str, slice: _slice_text, type(None): str, type(...): lambda _: "..."}
-    return f"[{', '.join(texts[type(x)](x) for x in parts)}]" if all(type(x) in texts for x in parts) else ""
+    return f"[{', '.join(texts[type(x)](x) for x in axes)}]" if all(type(x) in texts for x in axes) else ""
 
 
 def _slice_text(x: slice) -> str:
-    ends = ":".join("" if part is None else str(part) for part in (x.start, x.stop))
+    ends = ":".join("" if end is None else str(end) for end in (x.start, x.stop))
     return ends if x.step is None else f"{ends}:{x.step}"
 
 
 # ------------------------------------------------------------------------------------------------ expressions
-SHORT, WHOLE, _LONGEST = 16, 24, 36  # columns of one that stands for its node, of one in the leaves, and of any
+# The most columns of an expression that stands for its node, of an expression without names such as v1, and of the rest
+SHORT, WHOLE, LONGEST = 16, 24, 36
 DOTS: Text = ("...", infix.ATOM)  # for an operand that is too long
 
 
 def expression(graph: Walk, names: Mapping[int, str] = MappingProxyType({})) -> str:
-    """The root as an expression of the leaves, ignoring the labels in between; "" if that is too long."""
+    """The root as an expression of the leaves, without the labels in between; "" if the expression is too long."""
     terms: list[Text] = []
-    for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
-        leaf = term(_node_box("", graph, i, [], names=names))
-        terms.append(_made(_index(node) or op_of(node), [terms[j] for j in below], 56) if below else leaf)
+    for i, (node, operands) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
+        if operands:
+            terms.append(_applied(_index(node) or op_of(node), [terms[j] for j in operands], 56))
+        elif name := label_of(node) or names.get(id(node)):
+            terms.append(infix.name(name))
+        else:
+            is_constant = not (op_of(node) or _requires_grad(node))
+            terms.append(_number_term(graph.data(i)) if is_constant else NO_TERM)
     return terms[graph.roots[0]][0] if graph.operands[graph.roots[0]] else ""
 
 
-def _written(op: str, below: Sequence[Box]) -> Text:
-    """An op and its operands in full, else with their short names, shortened ones, and dots for the longest."""
-    named, short = [term(box) for box in below], [term(box, 12) for box in below]
-    order = sorted(range(len(short)), key=lambda k: -len(short[k][0]))
-    dotted = [
-        [DOTS if k in order[:many] and text[0] else text for k, text in enumerate(short)]
-        for many in range(len(short) + 1)
-    ]
-    full = [named[k] if "..." in box.stands_for[0] else term(replace(box, short="")) for k, box in enumerate(below)]
-    tried = (_made(op, *ways) for ways in [(full, WHOLE), (named,), *[(terms,) for terms in dotted]])
-    return next((made for made in tried if made[0]), NO_TERM)
+def _written(op: str, operands: Sequence[Box]) -> Text:
+    """The first expression of an op that is short enough, or NO_TERM."""
+    expressions = (_applied(op, terms, longest) for terms, longest in _attempts(operands))
+    return next((expression for expression in expressions if expression[0]), NO_TERM)
 
 
-def _made(op: str, terms: Sequence[Text], longest: int = _LONGEST) -> Text:
+def _attempts(operands: Sequence[Box]) -> Iterator[tuple[list[Text], int]]:
+    """Ways to write operands, and the columns allowed: in full, by names, by short names, then dots for the longest."""
+    yield [term(box if "..." in box.stands_for[0] else replace(box, short="")) for box in operands], WHOLE
+    yield [term(box) for box in operands], LONGEST
+    terms = [term(box, 12) for box in operands]
+    yield terms, LONGEST
+    for k in sorted(range(len(terms)), key=lambda k: -len(terms[k][0])):
+        if terms[k][0]:
+            terms[k] = DOTS
+        yield terms, LONGEST
+
+
+def _applied(op: str, terms: Sequence[Text], longest: int) -> Text:
     """`x1*w1 + b` from the terms of the operands; NO_TERM if an operand has none or the result is too long."""
     if not terms or not all(text for text, _ in terms):
         return NO_TERM
-    made = infix.written(op, terms)
-    return made if len(made[0]) <= longest else NO_TERM
+    result = infix.written(op, terms)
+    return result if len(result[0]) <= longest else NO_TERM
 
 
 def _number_term(data: Any) -> Text:

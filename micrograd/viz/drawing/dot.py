@@ -1,9 +1,11 @@
 """Plain data to DOT, the language of Graphviz: a record per node, a small oval per op.
 
-Generated text is ASCII (`x256`, `-0.5`, `...`), since DOT is compared, searched and piped through consoles; labels are
-left as they are. Ids are numbered in the order of the walk (`n0`, `n1`, ...; `n4op` is the oval of n4), so the text is
-the same in every run.
+Generated text is ASCII (`x256`, `-0.5`, `...`), since DOT is compared, searched and piped through consoles. Labels stay
+as they are. Ids are numbered in the order of the walk (`n0`, `n1`, ...; `n4op` is the oval of n4), so the text is the
+same in every run.
 """
+
+import re
 
 from ..text import clean, shorten
 from .carried import factor, flow_of, is_carried
@@ -63,7 +65,7 @@ def body(graph: Picture, rankdir: str) -> list[str]:
 
 
 def _label(edge: Edge, crowded: bool) -> str:
-    """How many uses a line stands for, or what it multiplies by."""
+    """The number of uses that a line stands for, or the derivative by which it multiplies."""
     if edge.count > 1:
         return f'{"edgetooltip" if crowded else "label"}="x{edge.count}"'
     text = factor(edge).replace("\u00d7 ", "x").replace("\u2212", "-")
@@ -79,18 +81,18 @@ def _flow(edge: Edge) -> str:
 
 
 def dense(graph: Picture) -> bool:
-    """True if there are too many edges to draw in full: they are faint, without arrowheads, with more room to bend."""
+    """True if there are too many edges to draw in full. They are faint then, without arrowheads, and have more room."""
     return len(graph.edges) > max(150, 3 * len(graph.boxes))
 
 
 def not_finite(box: Box) -> bool:
-    """True if a number on the card is nan or inf; such cards are marked."""
-    words = " ".join([text for _, text in box.rows]).replace(",", " ").replace("[", " ").replace("]", " ").split()
-    return not {"nan", "inf", "-inf"}.isdisjoint(words)
+    """True if a number on the card is nan or inf. Such a card is marked."""
+    numbers = re.split(r"[\s,[\]]+", " ".join([text for _, text in box.rows]))
+    return not {"nan", "inf", "-inf"}.isdisjoint(numbers)
 
 
 def _record(box: Box, rankdir: str) -> str:
-    """The label of a record, its fields stacked: Graphviz stacks them in LR, and with braces in TB."""
+    """The label of a record with stacked fields. Graphviz stacks fields in LR, and fields in braces in TB."""
     name = shorten(box.name, 32, "...")
     name += f" x{box.times}" if box.times > 1 else ""
     rows = [(key, "-" if text == NO_GRADIENT else text) for key, text in box.rows]
@@ -107,15 +109,16 @@ def _field(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape a label: backslash and ampersand start escape sequences in DOT."""
+    """A label with backslashes and ampersands escaped, since they start escape sequences in DOT."""
     return text.replace("\\", "\\\\").replace("&", "&amp;")
 
 
 def _tooltip(text: str) -> str:
     text = text.replace(f"grad {NO_GRADIENT}", "grad -")
-    said = _quoted(_text(clean(text, newline=chr(10))).replace(chr(10), chr(92) + "n"))
-    fits = len(said.encode()) <= LONGEST_STRING
-    return f"tooltip={said if fits else _quoted(_text(shorten(text, 1_500, '...')))}"
+    quoted = _quoted(_text(clean(text, newline="\n")).replace("\n", "\\n"))
+    if len(quoted.encode()) > LONGEST_STRING:
+        quoted = _quoted(_text(shorten(text, 1_500, "...")))
+    return f"tooltip={quoted}"
 
 
 def _quoted(text: str) -> str:

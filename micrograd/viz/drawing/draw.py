@@ -8,17 +8,16 @@ from typing import Any
 import graphviz
 
 from ...engine.value import Node
-from ...scalars.release import Released
 from ..files import in_full, save_picture
 from ..page import bundle, image
 from . import dot, svg
 from .alt_text import alt_text
-from .carried import carry, is_hand_written, without
-from .data import Picture, describe, drawn_node, grad_of, has_gradients, roots_of, walk
+from .carried import carry, is_hand_written, is_released, without
+from .data import Picture, describe, drawn_node, grad_of, walk
 from .fold import calls_of, fold
 from .names import find_names
 
-MAX_NODES = 60  # more are unreadable in one picture; the player opens folded above this, too
+MAX_NODES = 60  # more nodes are unreadable in one picture; the player folds a larger graph, too
 _RANKDIRS = ("LR", "TB")
 
 
@@ -93,50 +92,43 @@ def _picture(
     hide: Iterable[Any] | Mapping[Any, str],
     constants: bool,
 ) -> Picture:
-    nodes = walk(roots_of(root))
-    called = {
-        id(drawn_node(x)): name for x, name in (hide if isinstance(hide, Mapping) else dict.fromkeys(hide, "")).items()
-    }
+    nodes = walk(root)
+    renamed = hide if isinstance(hide, Mapping) else dict.fromkeys(hide, "")
+    called = {id(drawn_node(x)): name for x, name in renamed.items()}
     if not called.keys() <= {*map(id, nodes.nodes)}:
         raise ValueError("`hide` has a node that is no part of this graph: pass nodes that `root` depends on")
     names = find_names(nodes, calls_of(nodes), variables)
     groups, how = fold(nodes, max_nodes)
     notes = []
-    if any(isinstance(getattr(node, "_row", None), Released) for node in nodes.nodes):
+    if any(map(is_released, nodes.nodes)):
         notes.append("backward() released this graph: draw it before, or pass retain_graph=True")
     if how:
         boxes = f"{len(groups)} box{'es' * (len(groups) != 1)}"
         notes.append(f"{len(nodes.nodes):,} nodes in {boxes}, folded {how}; max_nodes=None draws every node")
-    groups.sort(key=lambda group: group.members[0])
-    hidden = {
-        i
-        for i, group in enumerate(groups)
-        if called.get(id(nodes.nodes[group.members[0]])) == "" and group.kind == "node"
-    }
     picture = describe(nodes, groups, "", names.by_id, names.owned, called)
-    if not constants:
-        hidden |= {i for i, box in enumerate(picture.boxes) if box.kind == "constant"}
+    hidden = set()
+    for i, (group, box) in enumerate(zip(groups, picture.boxes, strict=True)):
+        is_hidden = group.kind == "node" and called.get(id(nodes.nodes[group.members[0]])) == ""
+        if is_hidden or (box.kind == "constant" and not constants):
+            hidden.add(i)
     if hidden:
         notes.append(f"{len(hidden):,} node{'s' * (len(hidden) > 1)} hidden")
     picture.note = "; ".join(notes)
-    if has_gradients(nodes):
-        grads = {node: g for node in nodes.nodes if (g := _known(node)) is not None}
-        with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs what it held
+    if nodes.has_gradients:
+        # A drawing runs no `_backward` of the user's.
+        runnable = [node for node in nodes.nodes if isinstance(node, Node) and not is_hand_written(node)]
+        grads = {node: grad_of(node) for node in runnable}
+        with suppress(RuntimeError):  # an op wrote to an array since, and a rule needs the array's former contents
             carry(nodes, picture.edges, grads)
     return without(picture, hidden)
-
-
-def _known(node: Any) -> Any:
-    """The gradient of a node whose rule may run: a drawing runs no `_backward` of the user's."""
-    return grad_of(node) if isinstance(node, Node) and not is_hand_written(node) else None
 
 
 class Drawing:
     """A graph that draws itself as SVG, around a `graphviz.Digraph` for everything else.
 
-    SVG has the built-in layout, so it is the same on every machine. Other formats and engines are Graphviz's, and so
-    are DOT lines that the caller adds: they appear only there. What a Digraph has (`node`, `source`, `engine`, ...) is
-    read and set here too; `digraph` itself is for functions that ask for one.
+    SVG has the built-in layout, so it is the same on every machine. Other formats and engines are Graphviz's. DOT lines
+    that the caller adds appear only in pictures by Graphviz. The attributes of a Digraph (`node`, `source`, `engine`,
+    ...) can be read and set on the drawing. `digraph` is for functions that need a Digraph.
     """
 
     def __init__(self, graph: Picture, digraph: Any):
@@ -159,7 +151,7 @@ class Drawing:
     def save(self, filename: Any = None, directory: Any = None, **kwargs: Any) -> str:
         """Write the drawing as .svg, .png (by resvg-py) or .pdf (by `dot`), or its source as .gv or .dot.
 
-        Without a suffix it is the source, as for `graphviz.Digraph`. Returns the path.
+        A file without a suffix gets the source, as from `graphviz.Digraph`. Returns the path.
         """
         target = Path(str(directory or self.directory), str(filename or ""))
         suffix = target.suffix.lower()
@@ -201,10 +193,18 @@ class Drawing:
         """Write the source and the picture, and return the path of the picture; see `graphviz.Digraph.render`."""
         drawn = format or Path(outfile or "").suffix[1:].lower() or self.format
         if not self._is_ours(drawn, settings):
-            settings |= {"outfile": outfile, "raise_if_result_exists": raise_if_result_exists, "cleanup": cleanup}
-            settings |= {"directory": directory, "view": view, "quiet_view": quiet_view, "format": format}
             with _install_hint(drawn):
-                return self.digraph.render(filename, **settings)
+                return self.digraph.render(
+                    filename,
+                    directory=directory,
+                    view=view,
+                    cleanup=cleanup,
+                    format=format,
+                    outfile=outfile,
+                    raise_if_result_exists=raise_if_result_exists,
+                    quiet_view=quiet_view,
+                    **settings,
+                )
         if outfile and not directory:
             outfile = Path(self.directory, outfile)
         if outfile and not filename:
@@ -228,7 +228,7 @@ class Drawing:
         return Drawing(self.graph, self.digraph.copy())
 
     def _is_ours(self, format: str | None, settings: Mapping[str, Any]) -> bool:
-        """True if the built-in layout draws this, False if only Graphviz can, or knows the setting."""
+        """True if the built-in layout draws the format, False if the format or a setting needs Graphviz."""
         engine = settings.get("engine") or self.engine
         known = settings.keys() <= {"engine", "quiet", "overwrite_source"}
         return engine == "dot" and (format or self.format) == "svg" and known
@@ -240,22 +240,18 @@ class Drawing:
         return f"<Drawing: {alt_text(self.graph).splitlines()[0]}; svg(), render(filename)>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str | bytes]:
-        """An `<img>`: inline SVG is dropped from untrusted notebooks and breaks export to LaTeX."""
+        """An `<img>`, since untrusted notebooks drop inline SVG, and export to LaTeX fails on it."""
         words, drawn = alt_text(self.graph), self.svg()
-        least = round(_width(drawn) / 2)  # smaller would be unreadable; beyond that the drawing scrolls
-        picture = image(drawn, words, f"max-width: 100%; min-width: {least}px")
+        width = float(drawn.partition(' width="')[2].partition('"')[0])
+        # A drawing at less than half of its width would be unreadable, so it scrolls.
+        picture = image(drawn, words, f"max-width: 100%; min-width: {round(width / 2)}px")
         markup = f'<div style="overflow-x: auto">{picture}</div>'
         return {**bundle(markup, words, include, exclude, drawn)}
 
 
-def _width(picture: str) -> float:
-    """Width of an SVG, in pixels."""
-    return float(picture.partition(' width="')[2].partition('"')[0])
-
-
 @contextmanager
 def _install_hint(format: str) -> Iterator[None]:
-    """If `dot` is missing, the error says what to install."""
+    """If `dot` is missing, let the error say what to install."""
     try:
         yield
     except graphviz.ExecutableNotFound as error:

@@ -1,11 +1,11 @@
-"""Folding: which nodes share a box when there are too many for one picture.
+"""Folding: which nodes share a box when there are too many nodes for one picture.
 
-Tried in this order, until the boxes fit:
+Three ways are tried in this order, until the boxes fit:
 
-1. by module: all nodes made in a module's calls share its box (neurons, else layers, else the whole model); nodes made
-   outside any module stay single, or are folded by 2;
-2. by structure: a chain of `+` becomes one sum; then nodes at the same depth with the same op and operands of the same
-   kind share a box, so that a hundred samples on the same path appear once, marked x100;
+1. by module: all nodes from the calls of a module share the module's box (neurons, else layers, else the whole model);
+   nodes from outside of all modules stay single, or are folded by 2;
+2. by structure: a chain of `+` becomes one sum; then nodes at the same depth with the same op and operands in the same
+   boxes share a box, so that a hundred samples on the same path appear once, marked x100;
 3. by stretch: the nodes in order of depth, cut into equal pieces. This always fits.
 
 Each step is a pass over the walk, in its order, so folding is deterministic. Steps 2 and 3 alone never create a cycle,
@@ -22,25 +22,27 @@ from .data import Group, Walk, label_of, op_of
 AIM = 150  # the most boxes of a folded drawing, however many the caller allows
 _LONGEST = 24  # characters of a module's name
 LONG = 4  # additions; a chain of this length or more is folded into a sum
-STRETCHES = 24  # the most boxes by stretch: they carry little information, so more would not help
+STRETCHES = 24  # the most boxes by stretch; they carry little information, so more would not help
 
 
 def fold(graph: Walk, limit: int | None) -> tuple[list[Group], str]:
-    """At most `limit` groups (None: no limit), and how they were folded; "" if every node has its own box."""
+    """Groups in the order of the walk, at most `limit` (None: no limit), and how nodes are folded ("" if none is)."""
     if limit is None or len(graph.nodes) <= limit:
         return [Group([i]) for i in range(len(graph.nodes))], ""
-    limit, calls = min(limit, AIM), calls_of(graph)
+    limit = min(limit, AIM)
+    calls = calls_of(graph)
     groups: list[Group] = []
     for level in range(max((len(call[0]) for call in calls if call), default=0), -1, -1):
         groups = fold_at(graph, calls, level, limit)
         if len(groups) <= limit and (level < 2 or not _has(groups, "stretch")):
             break
     how = "by module" if _has(groups, "module") else "by structure"
+    groups.sort(key=lambda group: group.members[0])
     return groups, f"{how} and by depth" if _has(groups, "stretch") else how
 
 
 def fold_at(graph: Walk, calls: "list[Call | None]", level: int, limit: int) -> list[Group]:
-    """Modules at this nesting level (0: none), long sums, and the rest as fine as `limit` groups allow."""
+    """Groups for the modules at this nesting level (0: none), then the other nodes, as fine as `limit` groups allow."""
     modules, home = _modules(graph, calls, level) if level else ([], [-1] * len(graph.nodes))
     top = _sums(graph, home)
     depth = _depths(graph, top)
@@ -56,13 +58,14 @@ def _has(groups: list[Group], kind: str) -> bool:
 
 
 def _outside(graph: Walk, home: list[int], top: list[int], depth: list[int], room: int) -> Iterator[list[Group]]:
-    """Groupings of the nodes outside modules, finest first; the fine ones only if there is room."""
+    """Groupings of the nodes outside modules, from fine to coarse. Those with a box per node or sum need the room."""
     sums = _chains(top)
-    if home.count(-1) <= room and all(len(members) < LONG for members in sums.values()):
-        yield [Group([i]) for i, h in enumerate(home) if h < 0]
-    if sum(h < 0 and t == i for i, (h, t) in enumerate(zip(home, top, strict=True))) <= room:
-        alone = [Group([i]) for i, h in enumerate(home) if h < 0 and top[i] == i and i not in sums]
-        yield [*alone, *[Group(members, "repeat", op="sum") for members in sums.values()]]
+    outside = [i for i, module in enumerate(home) if module < 0]
+    if len(outside) <= room and all(len(members) < LONG for members in sums.values()):
+        yield [Group([i]) for i in outside]
+    tops = [i for i in outside if top[i] == i]
+    if len(tops) <= room:
+        yield [Group(sums[i], "repeat", op="sum") if i in sums else Group([i]) for i in tops]
     yield _repeats(graph, home, top, depth, sums, labels_matter=True)
     if any(map(label_of, graph.nodes)):
         yield _repeats(graph, home, top, depth, sums, labels_matter=False)
@@ -73,16 +76,15 @@ Call = tuple[tuple[Any, ...], frozenset[int], int]
 
 
 def calls_of(graph: Walk) -> list[Call | None]:
-    """For each node, the module call that made it: (modules, outermost first; ids of the inputs; its number), or None.
+    """For each node, the call of a module that computed it, or None.
 
-    Only the results of a call are marked, as `_made_by`; the nodes between them and the call's inputs belong to it too,
-    and so do its weights.
+    A call is its modules, outermost first, the ids of its inputs, and its number. Only the results of a call have a
+    mark, `_made_by`. The nodes between the results and the inputs belong to the call too, and so do the weights.
     """
     calls: list[Call | None] = [None] * len(graph.nodes)
     number: dict[int, int] = {}
     for i in reversed(range(len(graph.nodes))):  # results before operands
-        mark = getattr(graph.nodes[i], "_made_by", None)
-        if mark:
+        if mark := getattr(graph.nodes[i], "_made_by", None):
             calls[i] = (mark[:-1], frozenset(map(id, mark[-1])), number.setdefault(id(mark), len(number)))
         if call := calls[i]:
             for j in graph.operands[i]:
@@ -92,25 +94,26 @@ def calls_of(graph: Walk) -> list[Call | None]:
 
 
 def _modules(graph: Walk, calls: list[Call | None], level: int) -> tuple[list[Group], list[int]]:
-    """One group per module at this nesting level, and each node's group (-1: none)."""
-    found: dict[tuple[int, ...], int] = {}
+    """One group per module at this nesting level, and the group of each node (-1: none)."""
+    index: dict[tuple[int, ...], int] = {}
     groups: list[Group] = []
-    seen: list[dict[tuple[int, ...], set[int]]] = []
+    numbers: list[dict[tuple[int, ...], set[int]]] = []  # for each group, the numbers of the calls of each inner module
     home = [-1] * len(graph.nodes)
     for i, call in enumerate(calls):
         if call is None:
             continue
         modules, _, number = call
-        key = tuple([id(module) for module in modules])
-        g = found.setdefault(key[:level], len(groups))
+        key = tuple(map(id, modules))
+        g = index.setdefault(key[:level], len(groups))
         if g == len(groups):
             groups.append(Group([], "module", _title(modules[:level][-1])))
-            seen.append({})
+            numbers.append({})
         groups[g].members.append(i)
-        seen[g].setdefault(key, set()).add(number)
+        numbers[g].setdefault(key, set()).add(number)
         home[i] = g
-    for group, counts in zip(groups, seen, strict=True):
-        group.times = min(map(len, counts.values()))  # the least-called part tells how often the module was called
+    for group, calls_by_module in zip(groups, numbers, strict=True):
+        # A module may call an inner module several times, so the inner module with the fewest calls counts.
+        group.times = min(map(len, calls_by_module.values()))
     _number_alike(graph, groups)
     return groups, home
 
@@ -123,28 +126,29 @@ def _title(module: Any) -> str:
 
 def _number_alike(graph: Walk, groups: list[Group]) -> None:
     """Number modules with the same title, in the order of their first results: "Neuron(2) #3"."""
-    alike = Counter(group.name for group in groups)
+    total = Counter(group.name for group in groups)
     count: Counter[str] = Counter()
     for group in sorted(groups, key=lambda group: next((i for i in group.members if graph.operands[i]), -1)):
-        if alike[name := group.name] > 1:
-            count[name] += 1
-            group.name = f"{name} #{count[name]}"
+        title = group.name
+        if total[title] > 1:
+            count[title] += 1
+            group.name = f"{title} #{count[title]}"
 
 
 def plural(modules: Iterable[Any]) -> str:
     """The plural of the modules' class, such as "neurons", or "modules" if the classes differ."""
-    kinds = {type(module).__name__ for module in modules}
-    kind = kinds.pop() if len(kinds) == 1 else "module"
-    return f"{kind if kind.isupper() else kind.lower()}s"
+    names = {type(module).__name__ for module in modules}
+    name = names.pop() if len(names) == 1 else "module"
+    return f"{name if name.isupper() else name.lower()}s"
 
 
 # ------------------------------------------------------------------------------------------------ 2. structure
 def _sums(graph: Walk, home: list[int]) -> list[int]:
-    """For each node the top of the `+` chain that absorbs it; the node itself if there is none."""
+    """For each node the top of the `+` chain that absorbs the node, or the node itself if no chain does."""
     uses = [0] * len(graph.nodes)
     user = [-1] * len(graph.nodes)
-    for i, below in enumerate(graph.operands):
-        for j in below:
+    for i, operands in enumerate(graph.operands):
+        for j in operands:
             uses[j] += 1
             user[j] = i
     plus = [h < 0 and op_of(node) == "+" for node, h in zip(graph.nodes, home, strict=True)]
@@ -159,8 +163,8 @@ def _sums(graph: Walk, home: list[int]) -> list[int]:
 def _depths(graph: Walk, top: list[int]) -> list[int]:
     """The longest path from each node to a leaf, counting a sum as one step."""
     depth = [0] * len(graph.nodes)
-    for i, below in enumerate(graph.operands):
-        for j in below:
+    for i, operands in enumerate(graph.operands):
+        for j in operands:
             if top[j] != top[i]:
                 depth[top[i]] = max(depth[top[i]], depth[top[j]] + 1)
     return [depth[t] for t in top]
@@ -179,43 +183,45 @@ def _repeats(
 ) -> list[Group]:
     """Groups of the nodes outside modules, by structure."""
     leaf_key = _leaf_keys(graph, home, top, depth)
-    kinds: dict[Any, int] = {}
-    # The kind of a node as an operand: -2 - m for a result of module m, -1 for a weight of any module, or the index of
-    # a group made here.
-    kind = [-2 - h if below else -1 for h, below in zip(home, graph.operands, strict=True)]
+    index: dict[Any, int] = {}
+    # The box of a node as an operand: -2 - m for a result of module m, -1 for a weight of any module, or the index of a
+    # group of this function.
+    box = [-2 - module if operands else -1 for module, operands in zip(home, graph.operands, strict=True)]
     groups: list[Group] = []
     for i, node in enumerate(graph.nodes):
         if home[i] >= 0 or top[i] != i:
             continue
         label = label_of(node) if labels_matter else ""
-        if members := sums.get(i):  # its operands come before it, so their kinds are known
-            op, below = "sum", [kind[top[j]] for m in members for j in graph.operands[m] if top[j] != i]
-            key = (op, label, depth[i], tuple(sorted(Counter(below).items())))
-        else:
-            op, members = op_of(node), (i,)
-            key = (op, label, depth[i], tuple([kind[top[j]] for j in graph.operands[i]]) or leaf_key[i])
-        kind[i] = kinds.setdefault(key, len(groups))
-        if kind[i] == len(groups):
+        is_sum = i in sums
+        members = sums[i] if is_sum else [i]
+        op = "sum" if is_sum else op_of(node)
+        # Operands come before their results, so their boxes are known.
+        operands = [box[top[j]] for m in members for j in graph.operands[m] if top[j] != i]
+        if is_sum:
+            operands.sort()
+        key = (is_sum, op, label, depth[i], tuple(operands) or leaf_key[i])
+        box[i] = index.setdefault(key, len(groups))
+        if box[i] == len(groups):
             groups.append(Group([], "repeat", op=op, times=0))
-        groups[kind[i]].members += members
-        groups[kind[i]].times += 1
-    return [Group(g.members) if len(g.members) == 1 else g for g in groups]
+        groups[box[i]].members += members
+        groups[box[i]].times += 1
+    return [Group(group.members) if len(group.members) == 1 else group for group in groups]
 
 
 def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -> dict[int, Any]:
-    """Leaves share a key if the same ops or modules use them, up to the same depth, with the same requires_grad."""
+    """A key for each leaf. Leaves with the same requires_grad, users, and largest depth of a user share a key."""
     users: dict[int, set[Any]] = defaultdict(set)
     highest = [0] * len(graph.nodes)
-    for i, below in enumerate(graph.operands):
+    for i, operands in enumerate(graph.operands):
         user = op_of(graph.nodes[i]) if home[i] < 0 else home[i]
-        for j in below:
+        for j in operands:
             highest[j] = max(highest[j], depth[top[i]])
             if not graph.operands[j]:
                 users[j].add(user)
     return {
         i: (getattr(graph.nodes[i], "requires_grad", True), frozenset(users[i]), highest[i])
-        for i, below in enumerate(graph.operands)
-        if not below
+        for i, operands in enumerate(graph.operands)
+        if not operands
     }
 
 
@@ -223,13 +229,13 @@ def _leaf_keys(graph: Walk, home: list[int], top: list[int], depth: list[int]) -
 def _stretches(graph: Walk, groups: list[Group], depth: list[int], pieces: int) -> list[Group]:
     """The groups in order of depth, merged into pieces of about equal size."""
     below_user: dict[int, int] = {}
-    for i, below in enumerate(graph.operands):
-        for j in below:  # a leaf belongs just below its first use, not at the bottom
+    for i, operands in enumerate(graph.operands):
+        for j in operands:  # a leaf belongs just below its first use, rather than at the bottom
             if not graph.operands[j]:
                 below_user[j] = min(below_user.get(j, depth[i]), depth[i] - 1)
     level = [below_user.get(i, d) for i, d in enumerate(depth)]
     groups = sorted(groups, key=lambda group: (min(level[i] for i in group.members), group.members[0]))
     cuts = [len(groups) * piece // pieces for piece in range(pieces + 1)]
-    parts = [groups[low:high] for low, high in pairwise(cuts) if low < high]
-    joined = [Group(sorted(i for group in part for i in group.members), "stretch") for part in parts]
-    return [part[0] if len(part) == 1 else whole for part, whole in zip(parts, joined, strict=True)]
+    stretches = [groups[low:high] for low, high in pairwise(cuts) if low < high]
+    joined = [Group(sorted(i for group in stretch for i in group.members), "stretch") for stretch in stretches]
+    return [stretch[0] if len(stretch) == 1 else whole for stretch, whole in zip(stretches, joined, strict=True)]

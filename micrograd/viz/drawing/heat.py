@@ -1,7 +1,7 @@
-"""Heat-maps: an array (or a module's weights) as a small grid of letters, one per cell.
+"""Heat-maps: an array, or a module's weights, as a small grid of letters, one per cell.
 
-The letters A to S are -9 to 9 ninths of the largest magnitude, with J for zero; "?" is nan. Larger grids are averaged
-down.
+The letters A to S are -9 to 9 ninths of the largest magnitude, J is zero, and "?" is nan. In a large array, a cell is
+the mean of several elements.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,18 @@ from ..values import value_text
 
 ROWS, COLUMNS = 16, 24  # maximum size
 STEPS = 9
-MOST_STEPS = 500  # of the places of a group; the page does not compute one that is more scattered
-GRADIENTS = "gradients"  # of a group of nodes; "grad" is that of one
+MOST_STEPS = 500  # between the places of a group's nodes; the page does not compute a group that is more scattered
+GRADIENTS = "gradients"  # the name of the map for a group of nodes; the map of a single node is called "grad"
 
 
 @dataclass
 class Heat:
     """`rows` by `columns` cells, row by row in `cells`.
 
-    `range` is "-0.5000 to 1.0000", "" if there are no numbers; `zeros` is "3 of 12 are 0", "" if none is. `of` is the
-    node that it shows, or the nodes of its cells: their places in the walk. Those of a group are in `among`, as a run
-    length code: the first, then pairs of a distance to the next node and how many nodes are at this distance.
+    `range` is "-0.5000 to 1.0000", or "" if there are no numbers. `zeros` is "3 of 12 are 0", or "" if no number is 0.
+    `of` is the place in the walk of the node that the map shows, or the places of the cells' nodes. The places of a
+    group's nodes are in `among`, as a run-length code: the first place, then pairs of a distance to the next node and
+    the number of nodes at this distance.
     """
 
     name: str
@@ -40,12 +41,12 @@ class Heat:
 
     @property
     def captions(self) -> list[str]:
-        """The lines below a group's gradients: the range, and how many are 0, if any."""
+        """The lines below a group's gradients: the range, and the number of zeros, if any."""
         return [self.range, self.zeros] if self.name == GRADIENTS and self.range else []
 
 
 def heat_of(array: Any, name: str, of: int | None = None) -> Heat:
-    """The heat-map of an array: its last axis runs across, all others down.
+    """The heat-map of an array. The last axis runs across, and all other axes run down.
 
     >>> import numpy as np
     >>> heat_of(np.array([[-1.0, 0.0], [0.5, 1.0]]), "data").cells
@@ -55,14 +56,15 @@ def heat_of(array: Any, name: str, of: int | None = None) -> Heat:
     flat = np.atleast_1d(np.asarray(array, dtype=float))
     flat = flat.reshape(-1, flat.shape[-1]) if flat.size else np.zeros((1, 1))
     ends = (np.fmin.reduce(flat, None), np.fmax.reduce(flat, None)) if array.size else ()
-    told = Told(ends, array.size - np.count_nonzero(array), array.size)  # in NumPy: a list of millions takes seconds
+    # NumPy computes the summary, since a list of millions of numbers would take seconds.
+    summary = Summary(ends, array.size - np.count_nonzero(array), array.size)
     with np.errstate(all="ignore"):
         flat = _averaged(_averaged(flat, 0, ROWS), 1, COLUMNS)
-    return heat(flat.tolist(), name, of, told, str(tuple(array.shape)))
+    return heat(flat.tolist(), name, of, summary, str(tuple(array.shape)))
 
 
 def _averaged(grid: Any, axis: int, most: int) -> Any:
-    """Reduce an axis to at most `most` cells, each the mean of those it replaces."""
+    """The grid with at most `most` cells along an axis, each the mean of the cells that it replaces."""
     np, count = lib(grid), grid.shape[axis]
     if count <= most:
         return grid
@@ -71,36 +73,36 @@ def _averaged(grid: Any, axis: int, most: int) -> Any:
     return np.add.reduceat(grid, starts, axis=axis) / lengths.reshape(-1, 1 if axis == 0 else len(lengths))
 
 
-class Told(NamedTuple):
-    """Numbers in words: the smallest and the largest, how many are zero, and how many there are."""
+class Summary(NamedTuple):
+    """The smallest and the largest of some numbers, how many are zero, and how many numbers there are."""
 
     ends: tuple[float, ...]
     zeros: int
-    all: int
+    total: int
 
 
-def told_of(numbers: Sequence[float]) -> Told:
-    return Told((min(numbers), max(numbers)) if numbers else (), numbers.count(0.0), len(numbers))
+def summary_of(numbers: Sequence[float]) -> Summary:
+    return Summary((min(numbers), max(numbers)) if numbers else (), numbers.count(0.0), len(numbers))
 
 
 def heat(
     grid: Sequence[Sequence[float | None]],
     name: str,
     of: int | list[int | None] | None = None,
-    told: Told | None = None,
+    summary: Summary | None = None,
     shape: str = "",
 ) -> Heat:
-    """The heat-map of rows of numbers; rows may differ in length, and None is an empty cell.
+    """The heat-map of rows of numbers. Rows may differ in length, and None is an empty cell.
 
-    `told` is of the numbers that the rows stand for, if they are others.
+    If the rows stand for more numbers than they have, `summary` is the summary of those.
     """
     columns = max(map(len, grid), default=0)
     shown = [x for row in grid for x in row if x is not None]
     most = max((abs(x) for x in shown if abs(x) < float("inf")), default=0.0)
     cells = "".join(_letter(row[k] if k < len(row) else None, most) for row in grid for k in range(columns))
-    told = told or told_of(shown)
-    ends = dict.fromkeys(map(value_text, told.ends))
-    zeros = f"{told.zeros:,} of {told.all:,} are 0" if told.zeros else ""
+    summary = summary or summary_of(shown)
+    ends = dict.fromkeys(map(value_text, summary.ends))
+    zeros = f"{summary.zeros:,} of {summary.total:,} are 0" if summary.zeros else ""
     return Heat(name, len(grid), columns, cells, " to ".join(ends), zeros, shape, of)
 
 
@@ -114,7 +116,7 @@ def _letter(x: float | None, most: float) -> str:
 
 
 def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) -> list[Heat]:
-    """Heat-maps of a module's weights and their gradients: one row per neuron, or its largest array.
+    """Heat-maps of a module's weights and their gradients: a row for each neuron, or the module's largest array.
 
     `place` has the places of nodes in the walk.
     """
@@ -134,7 +136,7 @@ def heat_of_module(module: Any, grads: dict[Any, Any], place: dict[Any, int]) ->
 
 
 def rows_of(module: Any) -> list[list[Any]]:
-    """The parameters of a module, a row for each of its neurons."""
+    """The parameters of a module, a row for each neuron."""
     rows: dict[str, list[Any]] = {}
     for path, p in type(module).named_parameters(module):
         rows.setdefault(_home(path), []).append(node_of(p))
@@ -142,20 +144,20 @@ def rows_of(module: Any) -> list[list[Any]]:
 
 
 def heats_of_array(data: Any, grad: Any, of: int | None, names: tuple[str, str] = ("data", "grad")) -> list[Heat]:
-    """The heat-maps of an array and, if it has one, of its gradient."""
+    """The heat-maps of an array and of its gradient, if there is a gradient."""
     return [heat_of(array, name, of) for array, name in zip((data, grad), names, strict=True) if array is not None]
 
 
 def heat_of_group(sent: Sequence[tuple[Any, float]], place: dict[Any, int]) -> Heat:
-    """The gradients of many nodes as a bar, sorted by magnitude; of very many, as many as fit, evenly spaced."""
+    """The gradients of many nodes as a row, sorted by magnitude. Of too many, some are shown, evenly spaced."""
     order = sorted(sent, key=lambda pair: abs(pair[1]) if pair[1] == pair[1] else float("inf"))
     every = (len(order) - 1) / (COLUMNS - 1)
     shown = [order[round(k * every)] for k in range(COLUMNS)] if every > 1 else order
-    found = heat([[g for _, g in shown]], GRADIENTS, told=told_of([g for _, g in order]))
+    row = heat([[g for _, g in shown]], GRADIENTS, summary=summary_of([g for _, g in order]))
     places = sorted(place[node] for node, _ in order)
-    steps = [(step, len([*alike])) for step, alike in groupby(b - a for a, b in pairwise(places))]
-    found.among = [places[0], *chain(*steps)] if len(steps) <= MOST_STEPS else None
-    return found
+    steps = [(step, len([*run])) for step, run in groupby(b - a for a, b in pairwise(places))]
+    row.among = [places[0], *chain(*steps)] if len(steps) <= MOST_STEPS else None
+    return row
 
 
 def _home(path: str) -> str:

@@ -1,6 +1,6 @@
-"""Where the labels of lines stand in a drawing or a film: beside them, where they are flat and nothing else is.
+"""The places of the labels of lines in a drawing or a film: beside a flat piece of the line, where nothing else is.
 
-The player places its labels in the same way, in labels.js, once it has laid out its cards for the window.
+The player places its labels in the same way, in labels.js, once its cards are laid out for the window.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,38 +14,40 @@ HIGH, WIDE = 6.5, 3.8  # half of the height of a label, and of the width of a le
 SIDES: list[tuple[float, float]] = [
     (0, -1), (0, 1), (-0.5, -1), (0.5, -1), (-0.5, 1), (0.5, 1), (-1, -1), (1, -1), (-1, 0), (1, 0),
 ]  # fmt: skip
-Area = tuple[float, float, float, float, int]  # left, top, right, low, and what it costs to cover a part of it
+Area = tuple[float, float, float, float, int]  # left, top, right, low, and the cost of covering a part of the area
 
 
 def beside(
     routes: Sequence[Sequence[Point]], places: Sequence[Place], texts: Sequence[str], down: bool = False
 ) -> list[Point | None]:
-    """The middle of each label, None for a line that has no text: where it covers least, and near the line's middle."""
+    """The centre of each label, where it covers least and is near the line's middle; None for a line without a text."""
     lines = [[turned(*point, down) for point in along(route)] for route in routes]
     taken: list[Area] = [(x - 3, y - 4, x + 3, y + 4, 14) for line in lines for x, y in line]
     taken += [(p.x - p.badge / 2, p.y, p.x + p.width, p.y + p.height, 300) for p in places]
-    found: list[Point | None] = [None] * len(texts)
-    for e, (line, text) in enumerate(zip(lines, texts, strict=True)):
+    centres: list[Point | None] = []
+    for line, text in zip(lines, texts, strict=True):
         half = WIDE * len(text)
-        tried = [
+        places_to_try = [
             (20 * abs(k / len(line) - 0.5) + turn, x + right * (half + 6), y + low * (HIGH + 6))
             for k, (x, y) in enumerate(line if text else [])
             for turn, (right, low) in enumerate(SIDES)
         ]
+        if not places_to_try:
+            centres.append(None)
+            continue
         best = (inf, 0.0, 0.0)
-        for least, x, y in sorted(tried):
+        for least, x, y in sorted(places_to_try):
             if least >= best[0]:
-                break  # even where it covers nothing
+                break  # a later place costs more, even if it covers nothing
             best = min(best, (least + _cost(x, y, half, taken), x, y))
-        if tried:
-            _, x, y = best
-            taken.append((x - half, y - HIGH, x + half, y + HIGH, 90))
-            found[e] = x, y
-    return found
+        _, x, y = best
+        centres.append((x, y))
+        taken.append((x - half, y - HIGH, x + half, y + HIGH, 90))
+    return centres
 
 
 def _cost(x: float, y: float, half: float, taken: Sequence[Area]) -> int:
-    """What a label about this point would cover."""
+    """The cost of the areas that a label around this point would cover."""
     left, right, top, low = x - half, x + half, y - HIGH, y + HIGH
     return sum(cost for a, b, c, d, cost in taken if left < c and a < right and top < d and b < low)
 

@@ -16,22 +16,22 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import fmean, median
 
 Point = tuple[float, float]
 
 GAP = 22.0  # between boxes in a layer
-DUMMY = 10.0  # the space reserved for an edge that passes a layer
+DUMMY = 10.0  # the space for an edge that passes a layer
 SWEEPS = 8
 
 
 @dataclass
 class Layout:
-    """Coordinates of a drawing. `boxes[i]` is (x, y, width, height), with (x, y) the top left corner.
+    """Coordinates of a drawing. `boxes[i]` is (x, y, width, height), where (x, y) is the top left corner.
 
-    `routes[e]` are the points of edge e, from tail to head; at each point the edge is horizontal. `backward`
-    has the indices of edges that run from right to left.
+    `routes[e]` has the points of edge e, from tail to head. The edge is horizontal at each point. `backward` has the
+    indices of the edges that run from right to left.
     """
 
     width: float
@@ -50,8 +50,8 @@ def layout(
 ) -> Layout:
     """Lay out boxes of these (width, height) sizes, connected by (tail, head) edges.
 
-    `spread[i]` is how far from the middle of its side edges may enter box i, by default a third of the side; `gap` is
-    the minimum distance between layers. The route of an edge from a box to itself has one point.
+    `spread[i]` is the largest distance from the middle of a side of box i at which edges may enter, by default a third
+    of the side. `gap` is the smallest distance between layers. The route of an edge from a box to itself has one point.
 
     >>> drawn = layout([(40, 20), (40, 20)], [(0, 1)])
     >>> drawn.boxes, drawn.routes
@@ -79,18 +79,19 @@ class _Net:
         self.trunks: list[list[int]] = [[] for _ in range(count)]  # a box's dummies, one per layer, up to its last use
         self.flying: set[int] = set()
         self.ends = ends
-        budget = 4 * count + 1000  # beyond it, long edges are drawn straight: such a drawing is dense anyway
+        budget = 4 * count + 1000  # a drawing that needs more dummies is dense, so the longest edges become straight
         for e in sorted(range(len(ends)), key=self.between):
             tail, _ = ends[e]
             missing = self.between(e) - len(self.trunks[tail])
             if missing > budget:
                 self.flying.add(e)
-            for _ in range(missing if missing <= budget else 0):
-                budget -= 1
+                continue
+            budget -= missing
+            for _ in range(missing):
                 self.trunks[tail].append(len(self.layer))
                 self.layer.append(self.layer[tail] + len(self.trunks[tail]))
                 self.height.append(DUMMY)
-        self._link(count)
+        self._link()
 
     def between(self, e: int) -> int:
         """The number of layers strictly between the ends of an edge."""
@@ -98,11 +99,11 @@ class _Net:
         return max(self.layer[head] - self.layer[tail] - 1, 0)
 
     def passed(self, e: int) -> list[int]:
-        """The items of an edge before its head: its tail, then dummies."""
+        """The items of an edge before its head, which are the tail and dummies."""
         tail = self.ends[e][0]
         return [tail, *self.trunks[tail][: 0 if e in self.flying else self.between(e)]]
 
-    def _link(self, count: int) -> None:
+    def _link(self) -> None:
         links = {(tail, trunk[0]) for tail, trunk in enumerate(self.trunks) if trunk}
         links |= {pair for trunk in self.trunks for pair in pairwise(trunk)}
         links |= {(self.passed(e)[-1], h) for e, (t, h) in enumerate(self.ends) if t != h and e not in self.flying}
@@ -116,7 +117,7 @@ class _Net:
         self.y = [0.0] * len(self.layer)
 
     def pull(self, i: int, n: int) -> int:
-        """Weight of aligning i with its neighbour n: 8 within a long edge, 2 for a result, 1 for the rest."""
+        """The weight of aligning i with its neighbour n: 8 within a long edge, 2 for a result, 1 for the rest."""
         count = len(self.sizes)
         if n >= count:
             return 8 if i >= count else 1
@@ -124,7 +125,7 @@ class _Net:
 
 
 def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
-    """The back edges of a depth-first search, whose head is left after their tail; reversing them leaves no cycle."""
+    """The back edges of a depth-first search, which leaves heads after tails. Reversed, they close no cycle."""
     heads: list[list[int]] = [[] for _ in range(count)]
     for tail, head in edges:
         heads[tail].append(head)
@@ -143,7 +144,7 @@ def _against(count: int, edges: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box, from the longest path to a sink; sinks have the highest number."""
+    """The layer of each box, from the longest path to a sink. Sinks have the highest number."""
     heads: dict[int, list[int]] = {i: [] for i in range(count)}
     for tail, head in edges:
         if tail != head:
@@ -159,7 +160,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 def _order(net: _Net) -> None:
     """Fill `net.rows`, the items of each layer from top to bottom."""
     _first_order(net)
-    best, fewest = [row[:] for row in net.rows], _crossings(net)
+    best, fewest = [*net.rows], _crossings(net)
     for sweep in range(max(2, min(SWEEPS, 40_000 // (net.links + 1)))):
         if not fewest:
             break
@@ -167,12 +168,12 @@ def _order(net: _Net) -> None:
         for at in layers:
             _sort_row(net, at, net.left if sweep % 2 else net.right)
         if (crossings := _crossings(net)) < fewest:
-            best, fewest = [row[:] for row in net.rows], crossings
+            best, fewest = [*net.rows], crossings
     net.rows = best
 
 
 def _first_order(net: _Net) -> None:
-    """Depth first from the results, operands in order: a tree has no crossings."""
+    """Fill `net.rows` depth first from the results, with operands in order, so that a tree has no crossings."""
     seen = [False] * len(net.layer)
     for root in sorted(range(len(net.layer)), key=lambda i: -net.layer[i]):
         stack = [root]
@@ -192,12 +193,15 @@ def _sort_row(net: _Net, at: int, neighbours: list[list[int]]) -> None:
     place = {i: float(k) for k, i in enumerate(net.rows[at + step])}
     center: dict[int, float] = {}
     for k, i in enumerate(row):
-        center[i] = fmean([place[n] for n in neighbours[i]]) if neighbours[i] else center[row[k - 1]] if k else -1.0
-    row.sort(key=center.__getitem__)
+        if neighbours[i]:
+            center[i] = fmean([place[n] for n in neighbours[i]])
+        else:
+            center[i] = center[row[k - 1]] if k else -1.0
+    net.rows[at] = sorted(row, key=center.__getitem__)
 
 
 def _crossings(net: _Net) -> int:
-    """The number of crossing links: of each, those before it that arrive below it."""
+    """The number of crossings: for each link, the number of earlier links that arrive below."""
     total = 0
     for row, after in pairwise(net.rows):
         place = {i: k for k, i in enumerate(after)}
@@ -218,14 +222,14 @@ def _place(net: _Net) -> None:
         for row in reversed(net.rows) if leftward else net.rows:
             wishes = [_wish(net, i, net.right[i] if leftward else net.left[i]) for i in row]
             _settle(net, row, wishes, leaf=1.0 if leftward else 1e-3)  # a leaf has no neighbours on the left
-    for row in reversed(net.rows):  # finally, leaves move to where they are used, as far as there is room
+    for row in reversed(net.rows):  # finally, leaves move towards their uses, as far as there is room
         _settle(net, row, [net.y[i] if net.left[i] else _wish(net, i, net.right[i]) for i in row], leaf=1e-6)
     top = min(y - h / 2 for y, h in zip(net.y, net.height, strict=True))
-    net.y = [round(y - top, 2) for y in net.y]  # rounding makes items that are level exactly equal
+    net.y = [round(y - top, 2) for y in net.y]  # rounding makes the heights of level items exactly equal
 
 
 def _wish(net: _Net, i: int, neighbours: list[int]) -> float:
-    """The weighted median of the neighbours; the midpoint if two share it."""
+    """The weighted median of the neighbours, or the midpoint between two medians."""
     pulled = [net.y[n] for n in neighbours for _ in range(net.pull(i, n))]
     return median(pulled) if pulled else net.y[i]
 
@@ -241,10 +245,10 @@ def _settle(net: _Net, row: list[int], wishes: list[float], leaf: float) -> None
         blocks.append([8 if i >= len(net.sizes) else 2 if net.left[i] else leaf, wish - s, 1])
         while len(blocks) > 1 and blocks[-2][1] > blocks[-1][1]:
             weight, mean, items = blocks.pop()
-            other = blocks[-1]
-            other[1] = (other[0] * other[1] + weight * mean) / (other[0] + weight)
-            other[0] += weight
-            other[2] += items
+            last = blocks[-1]
+            last[1] = (last[0] * last[1] + weight * mean) / (last[0] + weight)
+            last[0] += weight
+            last[2] += items
     means = [mean for _, mean, items in blocks for _ in range(int(items))]
     for i, mean, s in zip(row, means, shift, strict=True):
         net.y[i] = mean + s
@@ -252,7 +256,7 @@ def _settle(net: _Net, row: list[int], wishes: list[float], leaf: float) -> None
 
 # ------------------------------------------------------------------------------------------------ across the layers
 def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
-    """Give every layer its column, every edge its points."""
+    """The column of each layer, and the points of each edge."""
     count = len(net.sizes)
     widths = [max([net.sizes[i][0] for i in row if i < count], default=0.0) for row in net.rows]
     starts, x = [], 0.0
@@ -271,12 +275,13 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
         passed = net.passed(e)
         last = passed[-1]
         route: list[Point] = [(boxes[tail][0] + boxes[tail][2], net.y[tail])]
-        for i, n in pairwise(passed):  # level within a column; between items that are level no point is needed
-            route += [(ends[net.layer[i]], net.y[i]), (starts[net.layer[n]], net.y[n])] if net.y[i] != net.y[n] else []
+        for i, n in pairwise(passed):  # an edge is level within a column, and needs no point between level items
+            if net.y[i] != net.y[n]:
+                route += [(ends[net.layer[i]], net.y[i]), (starts[net.layer[n]], net.y[n])]
         if tail != head:
             port = ports[e]
             route += [(ends[net.layer[last]], net.y[last]), (starts[net.layer[head]], port), (boxes[head][0], port)]
-        route = [p for k, p in enumerate(route) if not k or p != route[k - 1]]
+        route = [point for point, _ in groupby(route)]  # without repeated points
         routes.append(route[::-1] if e in net.backward else route)
     width = max(x + w for x, _, w, _ in boxes)
     height = max(y + h / 2 for y, h in zip(net.y, net.height, strict=True))
@@ -284,7 +289,7 @@ def _columns(net: _Net, spread: Sequence[float], gap: float) -> Layout:
 
 
 def _ports(net: _Net, spread: Sequence[float]) -> dict[int, float]:
-    """Where each edge enters its head: spread over the side, in the order of arrival."""
+    """The height at which each edge enters its head, spread over the side in the order of arrival."""
     arriving: dict[int, list[int]] = defaultdict(list)
     for e, (tail, head) in enumerate(net.ends):
         if tail != head:

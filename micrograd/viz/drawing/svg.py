@@ -1,8 +1,8 @@
 """Cards and lines to SVG, without Graphviz: at rest here, moving in `playing.animation`.
 
 The SVG is self-contained: it follows `prefers-color-scheme`, has its own background so that it is legible on any page,
-uses generic fonts, and has no ids, so that several drawings can share a page. Each card has a tooltip with everything
-known about it. Text widths are estimated, on the wide side, since no font can be measured.
+uses generic fonts, and has no ids, so that several drawings can share a page. The tooltip of a card has all facts about
+it. Text widths are estimated, on the wide side, since no font can be measured.
 """
 
 import re
@@ -29,7 +29,7 @@ MARGIN = 20.0
 NOTE = 20.0  # the height of the line below the drawing
 ARROW = 8.0
 DOTS = "\u2026"
-Numbers = Mapping[str, Iterable[tuple[str, str]]]  # of a row, by its key: the looks and texts of its number
+Numbers = Mapping[str, Iterable[tuple[str, str]]]  # by the key of a row, the looks and texts of its number
 
 
 def write(graph: Picture, rankdir: str = "LR") -> str:
@@ -39,12 +39,11 @@ def write(graph: Picture, rankdir: str = "LR") -> str:
     faces = [face(box, uses[i]) for i, box in enumerate(graph.boxes)]
     gap = 90.0 if any(map(_label, graph.edges)) else 52.0
     shape = arrange(faces, [(edge.tail, edge.head) for edge in graph.edges], gap, down, even=True)
-    below = [*filter(None, (legend(graph), escape(pretty(graph.note), quote=False)))]
+    below = [text for text in (legend(graph), escape(pretty(graph.note), quote=False)) if text]
     width = max([shape.width, *[text_width(re.sub("<.*?>", "", text), 12) for text in below]]) + 2 * MARGIN
     height = shape.height + 2 * MARGIN + NOTE * len(below)
-    cards = zip(graph.boxes, faces, shape.places, strict=True)
-    body = [*_edges(graph, shape, down)]
-    body += [_still(*each, down) for each in cards]
+    body = _edges(graph, shape, down)
+    body += [_still(*each, down) for each in zip(graph.boxes, faces, shape.places, strict=True)]
     lines = [
         f'<text class="note" x="{_n(MARGIN)}" y="{_n(height - 14 - NOTE * k)}">{text}</text>'
         for k, text in enumerate(reversed(below))
@@ -67,13 +66,13 @@ def document(
     style: str = "",
     corner: int = 10,
 ) -> str:
-    """An SVG document: its ground, the body within its margins, and what stands below; `corner` is its radius."""
+    """An SVG document: a background with corners of radius `corner`, the body within margins, and the lines `below`."""
     wide, high = map(_n, size)
-    said = escape(clean(name))
+    title = escape(clean(name))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="micrograd-graph" role="img" width="{wide}" height="{high}" '
-        f'viewBox="0 0 {wide} {high}" aria-label="{said}">',
-        f"<title>{said}</title>",
+        f'viewBox="0 0 {wide} {high}" aria-label="{title}">',
+        f"<title>{title}</title>",
         f"<desc>{escape(desc)}</desc>" if desc else "",
         f"<style>\n{sheet('drawing/graph.css', '.micrograd-graph ')}{style}</style>",
         f'<rect class="ground" width="{wide}" height="{high}" rx="{corner}"/>',
@@ -87,7 +86,7 @@ def document(
 
 
 def words(x: float, y: float, look: str, text: str) -> str:
-    """A text."""
+    """A text of the class `look`."""
     return f'<text class="{look}" x="{_n(x)}" y="{_n(y)}">{escape(clean(text), quote=False)}</text>'
 
 
@@ -103,10 +102,10 @@ def card(
     odd: str | None = None,
     down: bool = False,
 ) -> str:
-    """A card. At rest it has one state, and the texts of its face; else `states` has the looks that it takes in turn.
+    """A card. At rest, the card has one state and the texts of its face; in a film, `states` are its looks in turn.
 
-    `sent` are the looks of the uses that have sent their part of the gradient, and `odd` is that of the flag of a card
-    whose number is nan or infinite, if it has one.
+    `sent` has the looks of the uses that have sent their part of the gradient. `odd` is the look of the flag on a card
+    with a number that is nan or infinite, if there is one.
     """
     size = f'width="{_n(place.width)}" height="{_n(place.height)}" rx="10"'
     parts = [f"<title>{escape(clean(face.tip, newline=chr(10)))}</title>" if face.tip else ""]
@@ -114,19 +113,19 @@ def card(
     parts += [f'<rect class="{f"{state} body".strip()}" {size}/>' for state in states]
     heats = iter(face.heats)
     for piece in pieces(face, place.badge, down):
-        kind, x, y, text, _ = piece
+        role, x, y, text, _ = piece
         x += place.width if x < 0 else 0
-        if kind == "bar":
+        if role == "bar":
             parts.append(f'<rect class="bar" y="{_n(y)}" width="4" height="{_n(place.height - 2 * y)}" rx="2"/>')
-        elif kind in numbers or kind in ("data", "grad"):
-            shown = numbers.get(kind) or [(_at_rest(kind, text), text)]
-            parts += [words(x, y, f"number {kind} {style}".strip(), each) for style, each in shown]
-        elif kind == "heat":
+        elif role in numbers or role in ("data", "grad"):
+            shown = numbers.get(role) or [(_at_rest(role, text), text)]
+            parts += [words(x, y, f"number {role} {style}".strip(), each) for style, each in shown]
+        elif role == "heat":
             parts.append(heat(next(heats), piece))
-        elif kind == "uses":
+        elif role == "uses":
             parts += [_dot(x + DOT * k, y, sent[k] if k < len(sent) else None) for k in range(face.uses)]
         elif text:
-            parts.append(words(x, y, f"{kind} end" if piece.x < 0 else kind, text))
+            parts.append(words(x, y, f"{role} end" if piece.x < 0 else role, text))
     if odd is not None:
         right = _n(place.width - 4)
         mark = f'<rect {size}/><circle cx="{right}" cy="4" r="8"/><text x="{right}" y="8">!</text>'
@@ -139,20 +138,22 @@ def card(
 
 
 def _dot(x: float, y: float, on: str | None) -> str:
-    """A dot for a use; filled when that has sent its part."""
+    """The dot of a use, filled once the use has sent its part of the gradient."""
     at = f'cx="{_n(x)}" cy="{_n(y)}" r="3.2"'
     filled = f'<circle class="{f"on {on}".strip()}" {at}/>' if on is not None else ""
     return f'<circle class="use" {at}/>{filled}'
 
 
-def _at_rest(kind: str, text: str) -> str:
+def _at_rest(key: str, text: str) -> str:
     """The look of a number whose text is known."""
-    colour = "unknown" if text == NO_GRADIENT else hue(text.replace("\u2212", "-"))
-    return " ".join(filter(None, [colour, "whole" * (kind == "grad" and text != NO_GRADIENT)]))
+    if text == NO_GRADIENT:
+        return "unknown"
+    sign = hue(text.replace("\u2212", "-"))
+    return f"{sign} whole".strip() if key == "grad" else sign
 
 
 def _badge(sign: str, place: Place, state: str, down: bool) -> str:
-    """The op, on the edge where its operands enter."""
+    """The op, on the edge where the operands enter."""
     (x, y), wide, half = (place.width / 2, 0.0) if down else (0.0, place.height / 2), place.badge, BADGE / 2
     rect = f'<rect x="{_n(x - wide / 2)}" y="{_n(y - half)}" width="{_n(wide)}" height="{_n(BADGE)}" rx="{_n(half)}"/>'
     text = words(x, y + 6.5, "sign", sign) if len(sign) == 1 else words(x, y + 4.5, "op", sign)
@@ -162,12 +163,12 @@ def _badge(sign: str, place: Place, state: str, down: bool) -> str:
 def cells(heat: Heat, piece: Piece) -> str:
     """The cells of a heat-map, one path per colour."""
     _, x, y, _, wide = piece
-    where: dict[str, list[str]] = {}
+    squares: dict[str, list[str]] = {}
     for k, letter in enumerate(heat.cells):
         left, top = x + k % heat.columns * wide, y + k // heat.columns * CELL
-        where.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
-    looks = [(*_shade(letter), "".join(where[letter])) for letter in sorted(where) if letter != " "]
-    return "".join(f'<path class="{kind}" fill-opacity="{depth:.2g}" d="{path}"/>' for kind, depth, path in looks)
+        squares.setdefault(letter, []).append(f"M{_n(left)} {_n(top)}h{_n(wide)}v{_n(CELL)}h-{_n(wide)}z")
+    paths = [(*_shade(letter), "".join(squares[letter])) for letter in sorted(squares) if letter != " "]
+    return "".join(f'<path class="{colour}" fill-opacity="{depth:.2g}" d="{path}"/>' for colour, depth, path in paths)
 
 
 def _shade(letter: str) -> tuple[str, float]:
@@ -190,9 +191,9 @@ def wire(
     down: bool = False,
     tip: str = "",
 ) -> str:
-    """A line with its arrowhead, which is at the other end of what flows `back`; `tip` is a tooltip.
+    """A line and its arrowhead, which is at the tail if a gradient flows `back`; `tip` is a tooltip.
 
-    With another width it has two strands, which lie side by side: the first of what is positive.
+    With an `other` width, two strands lie side by side, the first for the positive numbers.
     """
     if len(route) < 2:
         (x, y), bend = turned(*route[0], down), 24
@@ -200,27 +201,27 @@ def wire(
     else:
         route = route[::-1] if back else route
         path = curve(route, 0.0 if faint else ARROW - 1, down)
-    said = f"<title>{escape(tip)}</title>" if tip else ""
+    title = f"<title>{escape(tip)}</title>" if tip else ""
     head = "" if faint or len(route) < 2 else arrowhead(route, down)
-    strands = _strand(path, "line", width, turned(*_aside(route, other), down), said)
+    strands = _strand(path, "line", width, turned(*_aside(route, other), down), title)
     strands += _strand(path, "line other", other, turned(*_aside(route, -width), down)) if other else ""
     return f'<g class="{f"wire {look}".strip()}">{strands}{head}</g>'
 
 
-def _strand(path: str, look: str, width: float, aside: Point, said: str = "") -> str:
+def _strand(path: str, look: str, width: float, aside: Point, title: str = "") -> str:
     thick = f' style="stroke-width:{width:.2g}"' if width else ""
     moved = f' transform="translate({_n(aside[0])} {_n(aside[1])})"' if aside != (0, 0) else ""
-    return f'<path class="{look}" d="{path}"{thick}{moved}>{said}</path>'
+    return f'<path class="{look}" d="{path}"{thick}{moved}>{title}</path>'
 
 
 def _aside(route: list[Point], width: float) -> Point:
-    """How far a strand is moved to make room for another of this width, up and across; keep in sync with player.js."""
+    """How far, in x and y, a strand makes room for another strand of this width; keep in sync with player.js."""
     steep = (route[-1][1] > route[0][1]) - (route[-1][1] < route[0][1])
     return steep * width / 2, -width / 2
 
 
 def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
-    """The path of a route: straight where level, else S-shaped; it ends `short` of the head, to fit the arrowhead."""
+    """The path of a route, S-shaped where it is not level. It ends `short` of the head, to fit the arrowhead."""
     end = (route[-1][0] - _way(route) * short, route[-1][1])
     path = ["M" + _path(route[0], down=down)]
     for (x0, y0), (x1, y1) in pairwise([*route[:-1], end]):
@@ -230,15 +231,15 @@ def curve(route: list[Point], short: float = 0.0, down: bool = False) -> str:
     return "".join(path)
 
 
-def arrowhead(route: list[Point], down: bool = False) -> str:
+def arrowhead(route: list[Point], down: bool) -> str:
     """The arrowhead at the end of a route."""
     (x, y), back = route[-1], _way(route) * ARROW
-    tip, *ends = [_path(point, down=down) for point in ((x, y), (x - back, y - 4), (x - back, y + 4))]
-    return f'<path class="tip" d="M{tip}L{ends[0]}L{ends[1]}Z"/>'
+    corners = [_path(point, down=down) for point in ((x, y), (x - back, y - 4), (x - back, y + 4))]
+    return f'<path class="tip" d="M{"L".join(corners)}Z"/>'
 
 
 def _way(route: list[Point]) -> float:
-    """1 if a line arrives along the main axis, -1 if against it."""
+    """1 if a line arrives along the main axis, -1 if it arrives in the other direction."""
     return 1.0 if route[-1][0] >= route[-2][0] else -1.0
 
 
@@ -247,7 +248,7 @@ def _path(*points: Point, down: bool) -> str:
 
 
 def _edges(graph: Picture, shape: Arranged, down: bool) -> list[str]:
-    """The lines, then their labels; dense drawings have faint lines only, and crowded ones have labels in tooltips."""
+    """The lines, then their labels. A dense drawing has faint lines and, like a crowded drawing, only tooltips."""
     faint = dense(graph)
     texts = [_label(edge) for edge in graph.edges]
     if sum(map(bool, texts)) > CROWDED or faint:
@@ -265,7 +266,7 @@ def _edges(graph: Picture, shape: Arranged, down: bool) -> list[str]:
 
 
 def _label(edge: Edge) -> str:
-    """How many uses a line stands for, or what it multiplies by."""
+    """The number of uses that a line stands for, or the derivative by which it multiplies."""
     return f"\u00d7{edge.count:,}" if edge.count > 1 else factor(edge)
 
 
@@ -278,16 +279,16 @@ def _flow(edge: Edge, faint: bool) -> tuple[str, bool, float, float]:
 
 
 def legend(graph: Picture) -> str:
-    """What the colours and numbers of the lines mean, as markup; "" if no line carried a gradient."""
+    """The meaning of the lines' colours and numbers, as markup; "" if no line carried a gradient."""
     looks = {flow_of(edge)[0] for edge in graph.edges if is_carried(edge)}
     if not looks:
         return ""
     tops = {*range(len(graph.boxes))} - {edge.tail for edge in graph.edges}
     root = graph.boxes[tops.pop()].name if len(tops) == 1 else ""
-    said = f"Gradient of {escape(shorten(root or 'out', 16, DOTS))}: "
-    said += '<tspan class="above">positive</tspan>, <tspan class="below">negative</tspan>, the wider the larger. '
+    text = f"Gradient of {escape(shorten(root or 'out', 16, DOTS))}: "
+    text += '<tspan class="above">positive</tspan>, <tspan class="below">negative</tspan>, the wider the larger. '
     both = " Two strands: numbers of both signs." * ("flows mixed" in looks)
-    return f"{said}A line multiplies by its number, or by 1.{both}"
+    return f"{text}A line multiplies by its number, or by 1.{both}"
 
 
 def _tooltip(graph: Picture, edge: Edge) -> str:

@@ -232,8 +232,8 @@ def _form(box: Box, count: int) -> infix.Form:
 def _card(card: Card, place: Place, uses: int, known: Known, base: int) -> dict[str, Any]:
     name, strength = _name(card)
     drawn = pieces(card.face(), place.badge)
-    look = [(p.kind, round(p.x, 1), p.y, p.text if p.kind == "key" else p.wide) for p in drawn]
-    own = {"aside" if p.kind == "aside" else "title": p.text for p in drawn if p.kind in ("title", "made", "aside")}
+    look = [(p.role, round(p.x, 1), p.y, p.text if p.role == "key" else p.wide) for p in drawn]
+    own = {"aside" if p.role == "aside" else "title": p.text for p in drawn if p.role in ("title", "made", "aside")}
     return _without_defaults(
         **_own(
             card, "kind", "shape", "uses", "times", "nodes", "opens", "outside", "hand_written", "released", "hooked"
