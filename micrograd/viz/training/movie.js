@@ -1,4 +1,5 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
+import "./fit.js";
 import {Inside} from "./inside.js";
 import {html, put} from "../html.js";
 import {host} from "../page.js";
@@ -184,18 +185,6 @@ function asked() {
   const found = /^#frame=(\d+)$/.exec(location.hash);
   return found ? Number(found[1]) : null;
 }
-
-// Neurons are as large as the place of the network allows.
-const sizes = new ResizeObserver(seen => {
-  for (const {
-    target,
-    contentRect: {width, height},
-  } of seen) {
-    const [across, down] = target.dataset.full.split(" ").map(Number);
-    target.style.setProperty("--unit", String(Math.min(1.4, width / across, height / down)));
-  }
-});
-all(".network").forEach(svg => sizes.observe(svg));
 
 // With the gradients on the lines, a point stays in the picture
 const inside = Inside(
