@@ -79,7 +79,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     some, owned = points[: max(1, MOST // points.shape[1])], parameters(model)
     opens = inside(model, some, points.shape[1], [None] * len(some), [flat(owned)], owned, layers)
     knob = choice(len(some)) if "inside" in opens else ""
-    html = page_with_player("network", words, opens, network=panel[-1](None), choice=knob)
+    html = page_with_player("network", words, opens, network=panel.draw(None), choice=knob)
     made.page = Page(html, svg, words)
     return made
 

@@ -51,7 +51,7 @@ function show(n) {
 
 // The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
 function showBars(frame) {
-  const [reach, tallest, counts] = film.kinds[one("select#kind")?.value ?? "weights"] ?? [];
+  const [reach, tallest, counts] = film.histograms[one("select#quantity")?.value ?? "weights"] ?? [];
   all(".layer").forEach((layer, i) => {
     const parts = bars(counts[now][i]);
     const texts = {".least": `\u2212${reach}`, ".most": reach, ".note": frame.notes[i]};
@@ -175,7 +175,7 @@ addEventListener("keydown", event => {
 one("#play").addEventListener("click", () => play(!playing));
 one("#back").addEventListener("click", () => seek(now - 1));
 one("#next").addEventListener("click", () => seek(now + 1));
-one("#kind")?.addEventListener("change", () => show(now));
+one("#quantity")?.addEventListener("change", () => show(now));
 one("#speed").addEventListener("click", () => setSpeed(speed + 1));
 one("#frame").addEventListener("input", event => seek(Number(event.target.value)));
 addEventListener("hashchange", () => seek(asked() ?? now));
