@@ -198,7 +198,7 @@ def test_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_open()
     model = MLP(2, [3, 1])
     drawn = viz.draw_network(lambda point: model(point), POINTS)
     assert drawn.svg.count("Layer 1, neuron") >= 3
-    assert embedded(drawn.page.html)["closed"] == "The model has no parameters."
+    assert embedded(drawn.html)["closed"] == "The model has no parameters."
 
 
 # ------------------------------------------------------------------------------------------------ movies

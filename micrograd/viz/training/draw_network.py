@@ -1,14 +1,15 @@
 """`draw_network`: the neurons of a model as people draw them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..page import Page, Svg
+from ..files import save_picture
+from ..page import Page
 from .evaluate import as_array, finite, flat, lattice, parameters, plane
 from .movie_page import NARROW, choice, network_panel, page_with_player, picture
 from .neurons import THUMB, network
@@ -18,21 +19,20 @@ JUDGED = 200  # points at which a dead neuron answers 0
 MOST = 2_000  # numbers in the points at which the page can open a neuron
 
 
-@dataclass(repr=False)
-class Network(Svg):
-    """A drawing of a network. In a notebook, or saved as a page, a click on a neuron opens its graph."""
+class Network(Page):
+    """A drawing of a network, `svg`. In a notebook, or saved as a page, a click on a neuron opens its graph."""
 
-    page: Page
+    @property
+    def svg(self) -> str:
+        """The drawing as an SVG document."""
+        return self.picture
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write an SVG, a PNG if the path ends in .png, or the page if it ends in .html; return the path."""
-        return self.page.save(path) if Path(path).suffix.lower() == ".html" else super().save(path)
+        return super().save(path) if Path(path).suffix.lower() == ".html" else save_picture(self.picture, path)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, str]:
-        return self.page._repr_mimebundle_(include, exclude)
-
-    def _mime_(self) -> tuple[str, str]:
-        return self.page._mime_()
+    def __repr__(self) -> str:
+        return f"<Network: {self.words}; save(path)>"
 
 
 def draw_network(model: Callable[..., Any], X: Any) -> Network:
@@ -80,7 +80,7 @@ def draw_network(model: Callable[..., Any], X: Any) -> Network:
     player = inside(model, some, width, [None] * len(some), [flat(leaves)], leaves, layers)
     field = choice(len(some)) if "inside" in player else ""
     html = page_with_player("network", words, player, network=panel.draw(None), choice=field)
-    return Network(svg, words, Page(html, svg, words))
+    return Network(html, svg, words)
 
 
 def answering(points: np.ndarray) -> np.ndarray:

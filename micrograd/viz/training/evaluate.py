@@ -22,7 +22,7 @@ from ..drawing.data import Walk, walk
 PROBES = 9  # points that are evaluated both ways
 
 
-def plain(x: Any) -> float:
+def as_float(x: Any) -> float:
     """The float of a number, of a Value, or of an array or a Tensor with one element."""
     return float(x.item() if hasattr(x, "item") else x)
 

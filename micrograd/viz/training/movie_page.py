@@ -199,7 +199,7 @@ def _legend_row(film: Recording, x: float, y: float) -> list[str]:
 
 def _legend(film: Recording) -> list[tuple[str, str]]:
     """(icon, meaning) pairs, as markup."""
-    low, middle, high = map(panels.plain, film.levels)
+    low, middle, high = map(panels.number_text, film.levels)
     line, margin = '<path class="line" d="M0 7h22"/>', '<path class="line margin" d="M0 7h22"/>'
     if film.task == "curve":
         dot = f'<g transform="scale(.6)">{panels.mark(film, 0, 18, 12)}</g>'

@@ -50,7 +50,7 @@ def network(model: Callable[..., Any], shown: np.ndarray, judged: np.ndarray) ->
             return []
         width = len(weights)
         answers, tried = np.split(answers, [len(shown)])
-        layers.append(Layer(weights, biases, answers, ~tried.any(axis=0), modules))
+        layers.append(Layer(weights, biases, answers, (tried == 0).all(axis=0), modules))
     return layers
 
 

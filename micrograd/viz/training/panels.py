@@ -194,7 +194,7 @@ def _description(film: Recording) -> str:
         return "The curve of the model's answers, and the points that it learns from"
     classes = zip(film.class_indices, film.classes, strict=True)
     shapes = [f"{shape(index).name} are class {name}" for index, name in classes]
-    shades = f" with lines at {', '.join(map(plain, film.levels))}" if film.task == "sides" else " by class"
+    shades = f" with lines at {', '.join(map(number_text, film.levels))}" if film.task == "sides" else " by class"
     return f"The plane, shaded by the model's score,{shades}; {', '.join(shapes)}"
 
 
@@ -248,7 +248,7 @@ class Curve:
         else:
             step = _nice((self.high - self.low) / 3)
             values = [i * step for i in range(ceil(self.low / step), floor(self.high / step) + 1)]
-        return [(self.at(0, value)[1], plain(value)) for value in values]
+        return [(self.at(0, value)[1], number_text(value)) for value in values]
 
 
 def loss(film: Recording, frame: Frame, box: Box | None = None) -> str:
@@ -298,7 +298,7 @@ def histograms(film: Recording) -> dict[str, Histograms]:
         reach = _nice(float(largest) or 1.0)
         counts = [[np.histogram(x, BINS, (-reach, reach))[0].tolist() for x in layers] for layers in numbers]
         tallest = [max(1, *map(max, layer)) for layer in zip(*counts, strict=True)]
-        histograms[name] = Histograms(plain(reach), tallest, counts)
+        histograms[name] = Histograms(number_text(reach), tallest, counts)
     return histograms
 
 
@@ -333,6 +333,6 @@ def bars(counts: Sequence[int]) -> tuple[str, str]:
 
 
 # ------------------------------------------------------------------------------------------------ words
-def plain(x: float) -> str:
+def number_text(x: float) -> str:
     """A number without trailing zeros, with a real minus sign."""
     return f"{x:g}".replace("-", "\u2212")

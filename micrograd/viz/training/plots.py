@@ -11,7 +11,7 @@ import numpy as np
 from ..optional import optional
 from ..page import colours
 from .classes import MANY, SIDES, hue, shape
-from .evaluate import grid_scores, increasing, leads, one_score, plain, plane, samples
+from .evaluate import as_float, grid_scores, increasing, leads, one_score, plane, samples
 from .frames import Levels
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def plot_decision_boundary(
     ax: "Axes | None" = None,
     *,
     resolution: int = 80,
-    levels: tuple[float, float, float] = (-1.0, 0.0, 1.0),
+    levels: Levels = (-1.0, 0.0, 1.0),
     legend: bool = True,
 ) -> "Axes":
     """Plot the decision boundary and margins of a classifier of points in the plane, with labelled points.
@@ -160,7 +160,7 @@ def plot_loss(
     >>> plot_loss([2.0, 1.0, 0.5], accuracy=[0.5, 0.75, 1.0]).get_ylabel()
     'loss'
     """
-    curve = np.array([plain(loss) for loss in losses])
+    curve = np.array([as_float(loss) for loss in losses])
     if not len(curve):
         raise ValueError("there are no losses to plot: the list is empty")
     axes = _axes(ax, (7, 4))
@@ -189,7 +189,7 @@ def _plot_accuracy(axes: "Axes", accuracy: Sequence[Any], steps: int) -> None:
     if len(accuracy) != steps:
         raise ValueError(f"there are {steps} losses and {len(accuracy)} accuracies; each step needs one of each")
     percent = axes.twinx()
-    percent.plot([100 * plain(fraction) for fraction in accuracy], color=INK, linestyle="--", label="right answers")
+    percent.plot([100 * as_float(fraction) for fraction in accuracy], color=INK, linestyle="--", label="right answers")
     percent.set(ylabel="right answers, %", ylim=(0, 103))
     percent.spines["top"].set_visible(False)
     axes.legend(handles=[*axes.get_lines(), *percent.get_lines()], loc="center right", frameon=False)

@@ -22,7 +22,19 @@ import numpy as np
 from ..files import save_film
 from ..page import Page, image
 from .draw_network import JUDGED, answering
-from .evaluate import as_array, class_scores, flat, increasing, lattice, listed, one_score, pairs, plain, plane, samples
+from .evaluate import (
+    as_array,
+    as_float,
+    class_scores,
+    flat,
+    increasing,
+    lattice,
+    listed,
+    one_score,
+    pairs,
+    plane,
+    samples,
+)
 from .frames import Frame, Levels, Recording, Task
 from .movie_page import page, pictures, still
 from .neurons import network
@@ -111,7 +123,7 @@ class Movie(Recording):
             ValueError: the model does not return one score for each class.
         """
         try:
-            loss = plain(loss)
+            loss = as_float(loss)
         except (TypeError, ValueError) as error:
             raise TypeError(f"the loss of a frame is one number, found {type(loss).__name__} {loss!r:.60}") from error
         scores, measured, columns = np.zeros(0, np.float32), None, []
@@ -120,7 +132,7 @@ class Movie(Recording):
             judged = self._inputs[:: -(-len(self._inputs) // JUDGED)]
             columns = network(self.model, answering(self._inputs), judged)
         norms = [float(np.linalg.norm(flat(_gradients(layer)).astype(float))) for layer in self.layers.values()]
-        accuracy = measured if accuracy is None else plain(accuracy)
+        accuracy = measured if accuracy is None else as_float(accuracy)
         frame = Frame(len(self.losses), loss, accuracy, scores, self._states(), norms, columns)
         self.losses.append(loss)
         self._keep(frame)
