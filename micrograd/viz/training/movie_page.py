@@ -109,11 +109,12 @@ def _plane(film: Recording, frames: list[Frame], opens: bool, box: Box | None) -
         x, y, wide, high = box
         inner = panels.boundary(film, frames, (x, y, wide, high - LEGEND))
         return "\n".join([inner, *_legend_row(film, x, y + high - 8)])
-    legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
+    legend = "".join(f"<span><svg {ICON}>{icon}</svg>{text}</span>" for icon, text in _legend(film))
     legend += choice(len(film.points)) if opens else ""
     return f'{panels.boundary(film, frames)}\n<p class="legend">{legend}</p>'
 
 
+ICON = 'viewBox="0 0 22 14" aria-hidden="true"'
 SCALE = "".join(
     f'<span><i style="height:{thickness(float(g)):g}px"></i>{g}</span>' for g in ("0.0001", "0.01", "1", "100")
 )
@@ -191,14 +192,14 @@ def picture(sides: list[list[Panel]], widths: Sequence[float], name: str, says: 
 def _legend_row(film: Recording, x: float, y: float) -> list[str]:
     row = []
     for icon, text in _legend(film):
-        row.append(icon.replace("<svg ", f'<svg x="{x:g}" y="{y - 11:g}" width="22" height="14" ', 1))
+        row.append(f'<svg x="{x:g}" y="{y - 11:g}" width="22" height="14" {ICON}>{icon}</svg>')
         row.append(f'<text class="tick" x="{x + 27:g}" y="{y:g}">{text}</text>')
         x += 27 + text_width(text, 11.5) + 16
     return row
 
 
 def _legend(film: Recording) -> list[tuple[str, str]]:
-    """(icon, meaning) pairs, as markup."""
+    """(icon, meaning) pairs, as markup; the elements of an icon are for an <svg> with the attributes `ICON`."""
     low, middle, high = map(panels.number_text, film.levels)
     line, margin = '<path class="line" d="M0 7h22"/>', '<path class="line margin" d="M0 7h22"/>'
     if film.task == "curve":
@@ -210,4 +211,4 @@ def _legend(film: Recording) -> list[tuple[str, str]]:
             for i, name in zip(film.class_indices, film.classes, strict=True)
         ]
         icons += [(line, f"score {middle}"), (margin, f"margins {low} and {high}")] if film.task == "sides" else []
-    return [(f'<svg viewBox="0 0 22 14" aria-hidden="true">{icon}</svg>', escape(text)) for icon, text in icons]
+    return [(icon, escape(text)) for icon, text in icons]
