@@ -1,4 +1,4 @@
 """`python -m micrograd`: `main` parses the command line, `expression` builds graphs, `report` prints tables.
 
-`drill` asks for the numbers of small graphs.
+`drill` is an exercise: it asks for the numbers of small graphs.
 """

@@ -1,8 +1,8 @@
-"""Drills: small graphs without an end, whose numbers somebody works out; a wrong number is told what is wrong with it.
+"""Drills: an endless series of small graphs, whose numbers the learner works out, and what is wrong with an answer.
 
-A `Session` is a level, a seed and what was answered so far. The same three always make the same graphs, so that anybody
-who has them can check a score. The graphs are Values, and the answers are those of the engine. A known mistake gives a
-number that no other mistake gives, by which it is recognized.
+A `Session` is a level, a seed and the answers so far. The same three always make the same graphs, so that anybody who
+has them can check a score. The graphs are Values, and the engine computes the right answers. Each known mistake gives a
+number that no other mistake gives, which identifies the mistake.
 """
 
 import argparse
@@ -24,7 +24,7 @@ LEVELS = {
     4: "tanh in the chain",
     5: "a neuron",
 }
-SHAPES: dict[int, tuple[str, ...]] = {  # of the graphs of a level, a step a word; ? is + or *
+SHAPES: dict[int, tuple[str, ...]] = {  # of the graphs of a level; a word is a step, and ? is + or *
     1: ("out=a?b",),
     2: ("u=a?b out=u?c", "u=a?b v=u?c out=v?d", "u=a?b v=c?d out=u?v"),
     3: ("u=a?b out=u?a", "u=a?b v=a?c out=u?v", "u=a?b v=u?c out=u?v", "u=a?a out=u?b"),
@@ -32,10 +32,10 @@ SHAPES: dict[int, tuple[str, ...]] = {  # of the graphs of a level, a step a wor
     5: ("u=x1*w1 v=x2*w2 s=u+v n=s+b out=tanh(n)",),
 }
 WHOLE, HALVES = (-4, -3, -2, 2, 3, 4, 5), (-2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2, 3)
-TANH = {0.5: 0.4621, 1.0: 0.7616}  # the numbers that go into tanh, with either sign
+TANH = {0.5: 0.4621, 1.0: 0.7616}  # the inputs of tanh, with either sign, and the outputs
 TOLD = "tanh(0.5) = 0.4621, tanh(1) = 0.7616, and tanh(-x) = -tanh(x)"
 LARGEST = 60  # of the values and gradients
-FAULTS = {  # each known mistake, and what the graph after it says
+FAULTS = {  # each known mistake, and the advice above the next graph
     "path": "Count the paths: each sends a part.",
     "chain": "Multiply along the chain.",
     "factor": "By one factor, the derivative of a product is the other factor.",
@@ -48,7 +48,7 @@ FAULTS = {  # each known mistake, and what the graph after it says
 
 
 class Trap(NamedTuple):
-    """A wrong answer, the mistake that gives it, and what is said of it."""
+    """A wrong answer, the mistake that gives it, and the explanation."""
 
     number: float
     fault: str
@@ -56,9 +56,9 @@ class Trap(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A number to work out. `kind` is value, local or gradient, and `by` what the derivative is taken by."""
+    """A number to work out. `quantity` is value, local or gradient; a derivative is of `of` with respect to `by`."""
 
-    kind: str
+    quantity: str
     of: str
     by: str
     truth: float
@@ -67,12 +67,12 @@ class Question(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How the number is written: `out`, `du/da (local)`, `dout/da`."""
+        """The number as one writes it: `out`, `du/da (local)`, `dout/da`."""
         derivative = f"d{self.of}/d{self.by}"
-        return {"value": self.of, "local": f"{derivative} (local)"}.get(self.kind, derivative)
+        return {"value": self.of, "local": f"{derivative} (local)"}.get(self.quantity, derivative)
 
     def judge(self, guess: float | None) -> tuple[str, str]:
-        """The mistake of an answer, and what is said of it: two empty texts for a right one. None is no answer."""
+        """The mistake of an answer, and the explanation; both are empty for a right answer. None is no answer."""
         if guess is None:
             return "none", self.worked
         if near(guess, self.truth):
@@ -85,17 +85,17 @@ class Question(NamedTuple):
 
 
 def near(x: float, y: float) -> bool:
-    """Whether two answers are the same for somebody who rounds to two digits after the point."""
+    """Whether two answers are the same to somebody who rounds to two digits after the point."""
     return abs(x - y) <= max(0.006, 0.01 * abs(y))
 
 
-def told(x: float) -> str:
-    """A number in text: whole, or with at most four digits after the point; a zero has no sign."""
+def number_text(x: float) -> str:
+    """An integer, or a number with at most four digits after the point; a zero has no sign."""
     return f"{x:z.4f}".rstrip("0").rstrip(".") if x % 1 else f"{x:z.0f}"
 
 
 def read(text: str) -> float | None:
-    """The number that somebody wrote, or None for an empty text.
+    """The number that the learner wrote, or None for an empty text.
 
     >>> read(" \u22120,5 "), read("")
     (-0.5, None)
@@ -123,35 +123,35 @@ class Graph:
         self.aim = aim
         while True:
             self._draw(level, rng)
-            self.questions: list[Question] = list(self._asked(level, rng)) if self._fits(level) else []
-            if self.questions and (not aim or aim in {trap.fault for q in self.questions for trap in q.traps}):
-                return
+            if self._fits(level):
+                self.questions: list[Question] = list(self._questions(level, rng))
+                if not aim or aim in {trap.fault for q in self.questions for trap in q.traps}:
+                    return
 
     def _draw(self, level: int, rng: random.Random) -> None:
         shape = rng.choice(SHAPES[level])
         while "?" in shape:
             shape = shape.replace("?", rng.choice("+*"), 1)
-        made = dict(word.split("=") for word in shape.split())
-        names = [name for name in dict.fromkeys(re.findall(r"\b[a-z]\d?\b", shape)) if name not in made]
+        formulas = dict(word.split("=") for word in shape.split())
+        names = [name for name in dict.fromkeys(re.findall(r"\b[a-z]\d?\b", shape)) if name not in formulas]
         numbers = rng.sample(WHOLE if level < 4 else HALVES, len(names))
         self.leaves: dict[str, Value] = {name: Value(x, label=name) for name, x in zip(names, numbers, strict=True)}
         self.values: dict[str, Any] = dict(self.leaves)
-        for name, text in made.items():
-            self.values[name] = eval(text, {"tanh": Value.tanh}, self.values)
-            self.values[name].label = name
-        nodes = [self.values[name] for name in made]
-        self.steps: list[tuple[str, str, list[str]]] = [
-            (node.label, node._op, [operand.label for operand in node._prev]) for node in nodes
-        ]
+        self.steps: list[tuple[str, str, list[str]]] = []
+        for name, formula in formulas.items():
+            self.values[name] = node = eval(formula, {"tanh": Value.tanh}, self.values)
+            node.label = name
+            self.steps.append((name, node._op, [operand.label for operand in node._prev]))
         self.values["out"].backward()
 
     def _fits(self, level: int) -> bool:
-        """Whether it can be done without a machine, and has something to do."""
-        into = [self.values[operands[0]].data for _, op, operands in self.steps if op == "tanh"]
+        """Whether the numbers can be worked out without a machine, and are not only sums."""
+        inputs = [self.values[operands[0]].data for _, op, operands in self.steps if op == "tanh"]
         small = all(max(abs(v.data), abs(v.grad)) <= LARGEST for v in self.values.values())
-        return small and all(abs(x) in TANH for x in into) and (level == 1 or any(op == "*" for _, op, _ in self.steps))
+        multiplies = any(op == "*" for _, op, _ in self.steps)
+        return small and all(abs(x) in TANH for x in inputs) and (level == 1 or multiplies)
 
-    def _asked(self, level: int, rng: random.Random) -> Iterator[Question]:
+    def _questions(self, level: int, rng: random.Random) -> Iterator[Question]:
         name, op, operands = self.steps[-1]
         yield self._value(name, op, operands)
         local = next((step for step in self.steps if step[1] == "tanh"), self.steps[-1])
@@ -165,20 +165,23 @@ class Graph:
         x, y = (self.values[operand].data for operand in (operands[0], operands[-1]))
         truth = self.values[name].data
         if op == "tanh":
-            wrong = [Trap(x, "value", f"that goes into tanh: {name} is the tanh of it")]
-            return _question("value", name, "", truth, f"it is tanh({told(x)})", wrong)
-        other, does = (x + y, "multiplies") if op == "*" else (x * y, "adds")
-        wrong = [Trap(other, "value", f"{name} {does} {' and '.join(operands)}")]
-        return _question("value", name, "", truth, f"it is {_bracketed(x)} {op} {_bracketed(y)}", wrong)
+            trap = Trap(x, "value", f"that goes into tanh: {name} is the tanh of it")
+            worked = f"it is tanh({number_text(x)})"
+        else:
+            wrong, does = (x + y, "multiplies") if op == "*" else (x * y, "adds")
+            trap = Trap(wrong, "value", f"{name} {does} {' and '.join(operands)}")
+            worked = f"it is {_bracketed(x)} {op} {_bracketed(y)}"
+        return _question("value", name, "", truth, worked, [trap])
 
     def _local(self, name: str, op: str, operands: list[str], by: str) -> Question:
-        out, x = self.values[name].data, self.values[by].data
-        truth = sum(part for operand, part in _sent(self.values[name]) if operand.label == by)
-        first: list[Trap] = []
+        node = self.values[name]
+        out, x = node.data, self.values[by].data
+        truth = sum(local for operand, local in node._row.send(node, 1.0) if operand.label == by)
+        traps = []
         if op == "tanh":
-            worked = f"the local derivative of tanh is 1 - {name}*{name}, where {name} is {told(out)}"
+            worked = f"the local derivative of tanh is 1 - {name}*{name}, where {name} is {number_text(out)}"
             fault, numbers = "tanh", [1 - out, out, out * out]
-            first = [Trap(1 - x * x, fault, f"{worked}, not with what goes in")]
+            traps = [Trap(1 - x * x, fault, f"{worked}, not with what goes in")]
         elif op == "*":
             other = operands[0] if by == operands[-1] else operands[-1]
             worked = f"the derivative of {name} = {op.join(operands)} by {by} is the other factor, {other}"
@@ -186,15 +189,16 @@ class Graph:
         else:
             worked = f"{name} grows by as much as {by} does, so that the local derivative of a sum is 1"
             fault, numbers = "sum", [*(self.values[operand].data for operand in operands), 0]
-        wrong = [*first, *(Trap(number, fault, worked) for number in numbers)]
-        return _question("local", name, by, truth, worked, [*wrong, Trap(out, "data", f"that is {name} itself")])
+        traps += [Trap(number, fault, worked) for number in numbers]
+        traps.append(Trap(out, "data", f"that is {name} itself"))
+        return _question("local", name, by, truth, worked, traps)
 
     def _gradient(self, leaf: str) -> Question:
         value = self.leaves[leaf]
         paths = list(_paths(self.values["out"], value))
-        parts = [math.prod(path) for path in paths]
+        parts = [math.prod(path) for path in paths]  # of the gradient
         worked = f"it is {' + '.join(' * '.join(map(_bracketed, path)) for path in paths)}"
-        many = f"{len(paths)} paths lead from {leaf} to out: they send {' and '.join(map(told, parts))}"
+        many = f"{len(paths)} paths lead from {leaf} to out: they send {' and '.join(map(number_text, parts))}"
         local, right = sum(path[-1] for path in paths), sum(math.prod(path[:-1]) for path in paths)
         some = [sum(few) for size in range(1, len(parts)) for few in combinations(parts, size)]
         less = [
@@ -225,30 +229,27 @@ class Graph:
         return _question("gradient", "out", leaf, value.grad, worked, traps)
 
 
-def _question(kind: str, of: str, by: str, truth: float, worked: str, traps: list[Trap]) -> Question:
-    """A question with those traps that can be told from the truth and from each other."""
-    known: list[Trap] = []
+def _question(quantity: str, of: str, by: str, truth: float, worked: str, traps: list[Trap]) -> Question:
+    """A question with those traps whose numbers differ from the truth and from each other."""
+    distinct: list[Trap] = []
+    numbers = [truth]
     for trap in [Trap(-truth, "sign", "the sign is the other one"), *traps]:
-        if not any(near(trap.number, other) for other in (truth, *(trap.number for trap in known))):
-            known.append(trap)
-    return Question(kind, of, by, truth, known, worked)
-
-
-def _sent(node: Any) -> list[tuple[Any, float]]:
-    """The operands of a node, each with its local derivative."""
-    return list(node._row.send(node, 1.0))
+        if not any(near(trap.number, number) for number in numbers):
+            distinct.append(trap)
+            numbers.append(trap.number)
+    return Question(quantity, of, by, truth, distinct, worked)
 
 
 def _paths(node: Any, leaf: Any) -> Iterator[tuple[float, ...]]:
     """The local derivatives along each path from a node down to a leaf."""
     if node is leaf:
         yield ()
-    elif node._prev:
-        yield from ((local, *rest) for operand, local in _sent(node) for rest in _paths(operand, leaf))
+    for operand, local in node._row.send(node, 1.0):
+        yield from ((local, *rest) for rest in _paths(operand, leaf))
 
 
 def _bracketed(x: float) -> str:
-    return f"({told(x)})" if x < 0 else told(x)
+    return f"({number_text(x)})" if x < 0 else number_text(x)
 
 
 # ------------------------------------------------------------------------------------------------ a session
@@ -258,11 +259,11 @@ class Session:
     def __init__(self, level: int, seed: int):
         self.level: int = level
         self.seed: int = seed
-        self.done: list[list[str]] = []  # the mistake of each number of each graph; empty where it was right
+        self.done: list[list[str]] = []  # for each graph, the mistake at each number, which is empty for a right answer
         self.graph: Graph = Graph(level, seed, 1)
 
     def answer(self, guesses: Sequence[float | None]) -> list[tuple[str, str]]:
-        """Judge the answers to the questions of `graph`, and go on to the next one, which asks for what was wrong."""
+        """Judge the answers to the questions of `graph`, and go on to the next graph, which aims at a mistake."""
         judged = [question.judge(guess) for question, guess in zip(self.graph.questions, guesses, strict=True)]
         self.done.append([fault for fault, _ in judged])
         aim = next((fault for fault in FAULTS if fault in self.done[-1]), "")
@@ -270,33 +271,34 @@ class Session:
         return judged
 
     def score(self) -> str:
-        """What somebody can show to a teacher."""
+        """The score in words, which the learner can show to a teacher."""
+        graphs = sum(not any(faults) for faults in self.done)
         numbers = [fault for faults in self.done for fault in faults]
-        missed = Counter(fault for fault in numbers if fault in FAULTS)
-        told = ", ".join(f"{fault} {count}" for fault, count in missed.most_common())
+        counts = Counter(fault for fault in numbers if fault in FAULTS)
+        mistakes = ", ".join(f"{fault} {count}" for fault, count in counts.most_common())
         return (
-            f"Level {self.level}, seed {self.seed}: {sum(not any(faults) for faults in self.done)} of {len(self.done)} "
-            f"graphs right, {numbers.count('')} of {len(numbers)} numbers." + f" Mistakes: {told}." * bool(told)
+            f"Level {self.level}, seed {self.seed}: {graphs} of {len(self.done)} graphs right, "
+            f"{numbers.count('')} of {len(numbers)} numbers." + f" Mistakes: {mistakes}." * bool(mistakes)
         )
 
 
 # ------------------------------------------------------------------------------------------------ at a terminal
 def drill(words: Sequence[str], program: str) -> int:
-    """Ask at the terminal until the input ends, or as many graphs as were wanted; then tell the score."""
+    """Ask at the terminal until the input ends or `--graphs` are done, then print the score."""
     levels = "; ".join(f"{level}: {name}" for level, name in LEVELS.items())
     parser = argparse.ArgumentParser(f"{program} drill", description="Work out the numbers of small graphs.")
     parser.add_argument("level", nargs="?", type=int, default=1, choices=LEVELS, help=levels)
     parser.add_argument("--seed", type=int, default=random.randrange(1000), help="of the graphs; the score has it")
     parser.add_argument("--graphs", type=int, default=0, metavar="N", help="stop after so many; else at Ctrl+D or q")
-    asked = parser.parse_args(words)
-    session = Session(asked.level, asked.seed)
+    options = parser.parse_args(words)
+    session = Session(options.level, options.seed)
     print("A local derivative is that of one operation alone. An empty line shows the answer, and q ends.")
-    if asked.level > 3:
+    if options.level > 3:
         print(f"{TOLD}.")
     try:
-        while not asked.graphs or len(session.done) < asked.graphs:
+        while not options.graphs or len(session.done) < options.graphs:
             print(f"\n{shown(session)}")
-            session.answer([_answered(question) for question in session.graph.questions])
+            session.answer([_ask(question) for question in session.graph.questions])
     except (EOFError, KeyboardInterrupt):
         print()
     print(session.score())
@@ -304,20 +306,20 @@ def drill(words: Sequence[str], program: str) -> int:
 
 
 def shown(session: Session) -> str:
-    """The graph that is asked for now, in lines."""
+    """The current graph, in lines."""
     graph = session.graph
-    leaves = ", ".join(f"{name} = {told(leaf.data)}" for name, leaf in graph.leaves.items())
+    leaves = ", ".join(f"{name} = {number_text(leaf.data)}" for name, leaf in graph.leaves.items())
     lines = [f"{name} = {written(op, operands)}" for name, op, operands in graph.steps]
     aim = f" {FAULTS[graph.aim]}" if graph.aim else ""
     return "\n  ".join([f"Graph {len(session.done) + 1} of level {session.level}.{aim}", leaves, *lines])
 
 
 def written(op: str, operands: Sequence[str]) -> str:
-    """What a step computes, as Python writes it."""
+    """The formula of a step, in Python's syntax."""
     return infix.written(op, [infix.name(operand) for operand in operands])[0]
 
 
-def _answered(question: Question) -> float | None:
+def _ask(question: Question) -> float | None:
     while True:
         text = input(f"{question.name} = ")
         if text.strip().lower() in ("q", "quit", "exit"):
@@ -328,5 +330,5 @@ def _answered(question: Question) -> float | None:
             print(f"  {error}")
             continue
         fault, words = question.judge(guess)
-        print(f"  {'right' if not fault else f'{told(question.truth)}: {words}'}")
+        print(f"  {number_text(question.truth)}: {words}" if fault else "  right")
         return guess

@@ -3,8 +3,8 @@
 Python's parser reads the text. Numbers, names, the operators + - * / // % ** and the functions of Value are evaluated
 node by node, and anything else is refused. Nothing is executed as Python.
 
-All errors are SyntaxErrors with a `msg` of one line, and the position in `text`, `offset` and `end_offset`. Nothing
-here is recursive, so the length of an expression is not limited by the stack.
+All errors are SyntaxErrors with a `msg` of one line, and with the position in `text` as `offset` and `end_offset`. No
+function here is recursive, so the stack does not limit the length of an expression.
 """
 
 import ast
@@ -62,28 +62,28 @@ def build(text: str, numbers: Mapping[str, float]) -> Value:
     ('out', 1.25, [0.25, 1.0])
     """
     text = text.translate(_LOOKALIKES).strip()
-    known = {**CONSTANTS, **numbers}
-    leaves = {name: Value(x, label=name, requires_grad=name in numbers) for name, x in known.items()}
-    node = _parsed(text)
-    waiting, parts, worth = [node], [], {}
+    named = {**CONSTANTS, **numbers}
+    leaves = {name: Value(x, label=name, requires_grad=name in numbers) for name, x in named.items()}
+    node = root = _parsed(text)
+    nodes, operations, values = [root], {}, {}
     try:
-        for node in waiting:  # grows: operands come after what is computed from them
-            function, operands = _part(node, leaves)
-            parts.append((node, function, operands))
-            waiting += operands
-        for node, function, operands in reversed(parts):
-            worth[node] = _applied(function, [worth[operand] for operand in operands])
+        for node in nodes:  # the list grows, with operands after the operation that uses them
+            operations[node] = _, operands = _operation(node, leaves)
+            nodes += operands
+        for node in reversed(nodes):
+            function, operands = operations[node]
+            values[node] = _applied(function, [values[operand] for operand in operands])
     except TypeError as error:
         start, end = (len(text.encode()[:n].decode()) for n in (node.col_offset, node.end_col_offset or 0))
         _refuse(str(error), text, start, end)
-    out = _as_value(worth[waiting[0]])
+    out = _as_value(values[root])
     if not out.is_leaf and "out" not in numbers:
         out.label = "out"
     return out
 
 
 def assignments(words: Iterable[str]) -> dict[str, float]:
-    """Parse words such as `x=2`, `y=-1e-3` and `z=pi/2`; raises SyntaxError for anything else.
+    """Parse words such as `x=2`, `y=-1e-3` and `z=pi/2`; raises a SyntaxError for anything else.
 
     >>> assignments(["x=2", "angle=pi/2"])
     {'x': 2.0, 'angle': 1.5707963267948966}
@@ -107,29 +107,30 @@ def _parsed(text: str) -> ast.expr:
         _refuse('the expression is empty: write one, such as "x**2 + 1"', text)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about code that is rejected below anyway
+            warnings.simplefilter("ignore")  # they are about code that is refused here
             return ast.parse(text, mode="eval").body
     except (RecursionError, MemoryError, ValueError) as error:  # a null byte, or half of a surrogate pair
         _refuse(f"this is too long, nested too deeply, or no text, for Python's parser: {error}", text)
     except SyntaxError as error:
-        said = error.msg.partition(". Perhaps")[0]
-        if said.startswith("invalid"):
-            said += f": {_PRODUCT}"
+        message = error.msg.partition(". Perhaps")[0]
+        if message.startswith("invalid"):
+            message += f": {_PRODUCT}"
         if "=" in text:
-            said = "an expression has no '=' in it: numbers follow it, each as a separate word, as in x=2"
-        _refuse(said, text, error.offset - 1 if error.offset else len(text))
+            message = "an expression has no '=' in it: numbers follow it, each as a separate word, as in x=2"
+        _refuse(message, text, error.offset - 1 if error.offset else len(text))
 
 
 def _refuse(message: str, text: str, start: int = 0, end: int = 0) -> NoReturn:
-    """Raise a SyntaxError that points at a part of the text."""
+    """Raise a SyntaxError that points at the text from `start` to `end`."""
     raise SyntaxError(message, ("<expression>", 1, start + 1, text, 1, max(end, start + 1) + 1)) from None
 
 
-def _part(node: ast.expr, leaves: Mapping[str, Value]) -> tuple[Any, list[ast.expr]]:
-    """The function of a part of an expression, and its operands; a number has none. Anything else is a TypeError."""
+def _operation(node: ast.expr, leaves: Mapping[str, Value]) -> tuple[Any, list[ast.expr]]:
+    """The function of a node and its operands, or a number without operands; raises a TypeError for any other node."""
     match node:
         case ast.Constant(int() | float() as x) if not isinstance(x, bool):
-            return x if x <= sys.float_info.max else math.inf, []  # an int stays one, since `**2` is not named `**2.0`
+            # An int stays an int, so that the op is named `**2` and not `**2.0`
+            return x if x <= sys.float_info.max else math.inf, []
         case ast.Name(name) if name in leaves:
             return leaves[name], []
         case ast.UnaryOp(op, operand) if type(op) in SIGNS:
@@ -137,9 +138,9 @@ def _part(node: ast.expr, leaves: Mapping[str, Value]) -> tuple[Any, list[ast.ex
         case ast.BinOp(left, op, right) if type(op) in SIGNS:
             return SIGNS[type(op)], [left, right]
         case ast.Call(ast.Name(name), operands, []) if name in FUNCTIONS:
-            parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
-            takes = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
-            counts = range(sum(p.default is p.empty for p in takes), len(takes) + 1)
+            signature = inspect.signature(FUNCTIONS[name])
+            parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+            counts = range(sum(p.default is p.empty for p in parameters), len(parameters) + 1)
             if len(operands) not in counts:
                 needed = f"{' or '.join(map(str, counts))} operand{'s' * (counts[-1] > 1)}"
                 raise TypeError(f"{name} takes {needed}, found {len(operands)}")
@@ -148,7 +149,7 @@ def _part(node: ast.expr, leaves: Mapping[str, Value]) -> tuple[Any, list[ast.ex
 
 
 def _advice(node: ast.expr, names: Iterable[str]) -> str:
-    """What to write instead of a part that cannot be evaluated."""
+    """The advice on what to write instead of a node that cannot be evaluated."""
     match node:
         case ast.Name(name):
             near = difflib.get_close_matches(name, names, 1)
@@ -168,7 +169,7 @@ def _advice(node: ast.expr, names: Iterable[str]) -> str:
 
 
 def _applied(function: Any, operands: list[Any]) -> Any:
-    """The result of a function; a plain number if all operands are, though computed by the same row."""
+    """The result of a function, or a number without operands. Of plain numbers, the result is a plain number too."""
     if not operands:
         return function
     out = function(_as_value(operands[0]), *operands[1:])

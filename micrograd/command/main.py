@@ -58,9 +58,12 @@ NEURON = ("tanh(x1*w1 + x2*w2 + b)", "x1=2", "w1=-3", "x2=0", "w2=1", "b=6.88", 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    kinds = {"demo": demo, "drill": partial(drill, program=PROGRAM), "grade": grade, "page": page}
+    commands = {"demo": demo, "drill": partial(drill, program=PROGRAM), "grade": grade, "page": page}
     try:
-        code = kinds[words[0]](words[1:]) if words and words[0] in kinds else calculate(words or NEURON)
+        if words and words[0] in commands:
+            code = commands[words[0]](words[1:])
+        else:
+            code = calculate(words or NEURON)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
@@ -71,23 +74,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 # ------------------------------------------------------------------------------------------------ an expression
 def calculate(words: Sequence[str]) -> int:
     """Print the table of an expression, then handle `-o` and `--open`."""
-    asked = parse(words)
+    options = parse(words)
     try:
-        numbers = assignments(asked.numbers)
-        out = build(asked.expression, numbers)
+        numbers = assignments(options.numbers)
+        out = build(options.expression, numbers)
     except SyntaxError as error:
         return _point_at(error)
     if spare := numbers.keys() - {node.label for node in walk(out).nodes}:
         print(f"note: the expression does not use {', '.join(sorted(spare))}", file=sys.stderr)
     if out.requires_grad:
         out.backward()
-    print(_result(asked.expression.strip(), out))
+    print(_result(options.expression.strip(), out))
     try:
-        for path in asked.output:
+        for path in options.output:
             picture = viz.player(out) if path.suffix.lower() == ".html" else viz.draw_dot(out)
             picture.save(path)
             print(f"wrote {path}")
-        return _show(out, asked.output) if asked.open else 0
+        return _show(out, options.output) if options.open else 0
     except (ImportError, OSError, RuntimeError) as error:
         return _fail(str(error), 1)
 
@@ -118,34 +121,34 @@ def _writable(name: str) -> Path:
 
 
 def _result(expression: str, out: Value) -> str:
-    """The value and the table: with typographic signs on a terminal that has them, ASCII in a pipe."""
-    first = f"{clean(expression)} = {out.data!r}"
+    """The value and the table, with typographic signs on a terminal that has them, and in ASCII in a pipe."""
+    value = f"{clean(expression)} = {out.data!r}"
     if not out.requires_grad:
-        return first
+        return value
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else None
     typographic = terminal and (sys.stdout.encoding or "").lower().startswith("utf")
-    return f"{first}\n\n{table(out, typographic=typographic, width=width)}"
+    return f"{value}\n\n{table(out, typographic=typographic, width=width)}"
 
 
 def _show(out: Value, paths: Sequence[Path]) -> int:
     pictures = [path for path in paths if path.suffix.lower() != ".dot"]
     if not pictures:
         viz.player(out).open()
-    shown = [webbrowser.open(path.resolve().as_uri()) for path in pictures]
-    return 0 if all(shown) else _fail("no program was found that shows it: open the file yourself", 1)
+    opened = [webbrowser.open(path.resolve().as_uri()) for path in pictures]
+    return 0 if all(opened) else _fail("no program was found that shows it: open the file yourself", 1)
 
 
 # ------------------------------------------------------------------------------------------------ a demo
-HOME = Path(__file__).parent.parent  # the package
-PLACES = (HOME / "demos", HOME.parent / "demos")  # in an installed package (see setup.py), in a checkout
+PACKAGE = Path(__file__).parent.parent
+FOLDERS = (PACKAGE / "demos", PACKAGE.parent / "demos")  # in an installed package (see setup.py), in a checkout
 PAGE = "one_page.py"
 
 
 def demo(words: Sequence[str]) -> int:
-    """Run the demo named by the first word with the others as its arguments; without words, list the demos."""
-    place = _found(PAGE).parent
-    scripts = {path.stem: path for path in sorted(place.glob("*.py")) if path.stem.isidentifier() and path.name != PAGE}
+    """Run the demo that the first word names, with the other words as its arguments; without words, list the demos."""
+    paths = sorted(_demo_file(PAGE).parent.glob("*.py"))
+    scripts = {path.stem: path for path in paths if path.stem.isidentifier() and path.name != PAGE}
     if not words or words[0] in ("-h", "--help"):
         print(f"{PROGRAM} demo NAME runs one of these; its own options follow, --help among them.\n")
         for name, path in scripts.items():
@@ -158,23 +161,23 @@ def demo(words: Sequence[str]) -> int:
 
 def grade(words: Sequence[str]) -> int:
     """Grade the notebooks in the folder that the first word names; see demos/lessons/grade.py."""
-    return _run(_found("lessons/grade.py"), words)
+    return _run(_demo_file("lessons/grade.py"), words)
 
 
 def page(words: Sequence[str]) -> int:
     """Print micrograd on one page of code."""
     if words:
         return _fail(f"`page` takes no other words, found {' '.join(words)!r}", 2)
-    print(_found(PAGE).read_text(encoding="utf-8").rstrip())
+    print(_demo_file(PAGE).read_text(encoding="utf-8").rstrip())
     return 0
 
 
-def _found(name: str) -> Path:
-    """The path of a file of the demos; ends the process where there is none."""
-    for place in PLACES:
-        if (place / name).is_file():
-            return place / name
-    sys.exit(_fail(f"{name} is in none of {', '.join(map(str, PLACES))}: run this in a checkout", 1))
+def _demo_file(name: str) -> Path:
+    """The path of a file of the demos. Without this file, the process ends."""
+    for folder in FOLDERS:
+        if (folder / name).is_file():
+            return folder / name
+    sys.exit(_fail(f"{name} is in none of {', '.join(map(str, FOLDERS))}: run this in a checkout", 1))
 
 
 def _run(script: Path, words: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 """A graph of Values as a text table: each number, its gradient and its local derivatives.
 
-The local derivatives are what a node sends to its operands for a gradient of 1, by the rules of the derivative table.
+The local derivatives are the gradients that a node with a gradient of 1 sends to its operands.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,9 @@ from ..viz.text import clean, columns, shorten
 from ..viz.values import typeset, value_text
 
 _LONGEST = 24  # maximum width of a name, or of an expression that stands for one
-LONG: Text = (" " * (_LONGEST + 1), ATOM)
 Row = list[str]  # the name, "= x*w", value, gradient; then "dy/dx" and "-3.0000" of each operand
-_BEFORE = ("", " ", "  ", "  ", "  ", " = ", "   ", " = ")  # what stands before each cell of a row
-_SIDES = (1, 1, -1, -1, 1, -1, 1, -1)  # whether it is aligned at its left side, or, as numbers are, at its right side
+_BEFORE = ("", " ", "  ", "  ", "  ", " = ", "   ", " = ")  # the separator before each cell of a row
+_SIDES = (1, 1, -1, -1, 1, -1, 1, -1)  # 1 for a cell aligned on the left, -1 for a number, aligned on the right
 
 
 def table(root: Value, *, typographic: bool = False, width: int | None = None) -> str:
@@ -45,7 +44,8 @@ def table(root: Value, *, typographic: bool = False, width: int | None = None) -
     rows = [_row(node, terms, typographic) for node in nodes]
     lines = _lines(rows)
     if width is not None and max(map(_width, lines)) > width:
-        lines = _lines([part for row in rows for part in (row[:6], [""] * 4 + row[6:]) if any(part)])
+        stacked = [half for row in rows for half in (row[:6], [""] * 4 + row[6:])]
+        lines = _lines([half for half in stacked if any(half)])
     return "\n".join(lines)
 
 
@@ -54,25 +54,29 @@ def _row(node: Value, terms: Mapping[Node, Text], typographic: bool) -> Row:
     title, value, gradient = terms[node][0], text(node.data), text(node.grad)
     if node.is_leaf:
         return [title, "", value, gradient]
-    made = _made(node, terms)[0]
-    row = [title, f"= {made}" if title != made else "", value, gradient]
-    for operand, part in node._row.send(node, 1.0):  # an operand used twice has two
-        row += [f"d{title * (title != made)}/d{within(terms[operand], ATOM)}", text(part)]
+    formula = _formula(node, terms)[0]
+    label = title if title != formula else ""
+    row = [title, f"= {formula}" if label else "", value, gradient]
+    for operand, local in node._row.send(node, 1.0):  # an operand used twice has two
+        row += [f"d{label}/d{within(terms[operand], ATOM)}", text(local)]
     return row
 
 
 def _terms(nodes: Sequence[Node]) -> dict[Node, Text]:
-    """How a row is called: by its label, else by its expression, and if that is too long by v1, v2, ..."""
+    """The title of each row: its label, else its expression or, if the expression is too long, v1, v2, ..."""
     terms: dict[Node, Text] = {}
     labels = {node.label for node in nodes}
     free = filter(lambda name: name not in labels, map("v{}".format, count(1)))
     for node in nodes:
-        made = LONG if node.label or node.is_leaf else _made(node, terms)
-        terms[node] = made if len(made[0]) <= _LONGEST else name(shorten(node.label, _LONGEST, "...") or next(free))
+        if not (node.label or node.is_leaf):
+            terms[node] = _formula(node, terms)
+            if len(terms[node][0]) <= _LONGEST:
+                continue
+        terms[node] = name(shorten(node.label, _LONGEST, "...") or next(free))
     return terms
 
 
-def _made(node: Node, terms: Mapping[Node, Text]) -> Text:
+def _formula(node: Node, terms: Mapping[Node, Text]) -> Text:
     """The op and its operands."""
     op = node._op.lower() if node._op.isidentifier() else clean(node._op)
     operands = [terms[p] if p in terms else name(p.label) if p.label else number(data_of(p)) for p in node._prev]
@@ -103,7 +107,7 @@ def _pad(text: str, width: int) -> str:
 
 
 def pointed(text: str, start: int, end: int, width: int) -> str:
-    """Two lines: the part of the text around a position, and carets below that position."""
+    """Two lines: the text around a position, and carets below that position."""
     room = max(width - 10, 20)
     first = max(0, min(start - room // 2, len(text) - room))
     dots, more = "..." * (first > 0), "..." * (len(text) > first + room)

@@ -2,6 +2,7 @@
 
 import random
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ def test_point_or_neuron_that_does_not_open_says_why(page):
     page.press("Escape")
     assert page.run("return document.querySelector('#inside').hidden")
     model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 130))
-    page.open(viz.draw_network(model, POINTS).page.html)
+    page.open(viz.draw_network(model, POINTS).html)
     page.run("document.querySelector('.unit').focus()")
     page.press("Enter")
     said = page.run(said)
@@ -183,7 +184,7 @@ def test_network_that_is_drawn_alone_opens_its_neurons(page, tensors):
     rng = np.random.default_rng(1)
     layers = nn.Sequential(nn.Linear(2, 3, rng=rng), nn.Tanh(), nn.Linear(3, 2, rng=rng))
     model = layers if tensors else MLP(2, [3, 2])
-    page.open(viz.draw_network(model, POINTS).page.html, dark=tensors)
+    page.open(viz.draw_network(model, POINTS).html, dark=tensors)
     assert page.axe() == []
     click(page, ".network .unit", 4)
     page.wait(READY)
@@ -195,6 +196,19 @@ def test_network_that_is_drawn_alone_opens_its_neurons(page, tensors):
     page.run(f"[...{INNER}.querySelectorAll('#tabs button')].find(tab => tab.textContent === 'operations').click()")
     if not tensors:
         wait_for(page, made)
+
+
+@pytest.mark.parametrize("filmed", [False, True], ids=["drawn", "filmed"])
+def test_neurons_of_a_long_column_are_so_small_at_once_that_they_lie_apart(page, filmed):
+    model = MLP(2, [16, 1])
+    film = viz.movie(model, POINTS, SIDES, resolution=4)
+    film.frame(1.0)
+    page.open(film.page().html if filmed else viz.draw_network(model, POINTS).html)
+    boxes = page.run(
+        "return [...document.querySelectorAll('.network .unit > .ring')].map(e => e.getBoundingClientRect().toJSON())"
+    )
+    assert len(boxes) == 17
+    assert all(upper["bottom"] < lower["top"] for upper, lower in pairwise(boxes[:16]))
 
 
 APART = """

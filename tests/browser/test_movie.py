@@ -69,7 +69,7 @@ def test_type_in_the_drawings_can_be_read_and_nothing_covers_it(page, wide, widt
     small, covered, neuron = page.run(
         "const texts = [...document.querySelectorAll('.panel > svg text:not(.sub)')].filter(e => e.textContent);"
         "const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;"
-        "const box = e => e.getBoundingClientRect(), choice = box(document.getElementById('kind'));"
+        "const box = e => e.getBoundingClientRect(), choice = box(document.getElementById('quantity'));"
         "return [Math.min(...texts.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)),"
         " texts.filter((e, k) => [choice, ...texts.slice(k + 1).map(box)].some(b => !apart(box(e), b)))"
         ".map(e => e.textContent), box(document.querySelector('.ring:not(.ground)')).width]"

@@ -604,14 +604,14 @@ def fill(live, answers):
 
 
 def test_drill_is_done_by_keyboard_and_a_wrong_answer_is_told_what_is_wrong(drills):
-    from micrograd.command.drill import FAULTS, Session, told
+    from micrograd.command.drill import FAULTS, Session, number_text
 
     session = Session(1, 1)
     truths = [q.truth for q in session.graph.questions]
-    fill(drills, [told(-truths[0]), "six", told(truths[2])])
+    fill(drills, [number_text(-truths[0]), "six", number_text(truths[2])])
     drills.shown("#error", "’six’ is not a number")
     assert drills.get("document.activeElement.value") == "six"
-    fill(drills, [told(-truths[0]), *map(told, truths[1:])])
+    fill(drills, [number_text(-truths[0]), *map(number_text, truths[1:])])
     drills.shown("#questions", "the sign is the other one")
     assert drills.text("#error") == ""
     assert drills.text("#questions").count("✓ right") == 2
@@ -624,14 +624,14 @@ def test_drill_is_done_by_keyboard_and_a_wrong_answer_is_told_what_is_wrong(dril
 
 
 def test_level_2_until_five_are_right_and_the_link_shows_the_same_to_a_teacher(drills, address):
-    from micrograd.command.drill import Session, told
+    from micrograd.command.drill import Session, number_text
 
     drills.choose("#level", "2").shown("#score", "Level 2, seed 1: 0 of 0")
     session = Session(2, 1)
     for done in range(5):
         drills.shown("#title", f"Graph {done + 1}")
         truths = [q.truth for q in session.graph.questions]
-        fill(drills, map(told, truths))
+        fill(drills, map(number_text, truths))
         drills.shown("#score", f"{done + 1} of {done + 1} graphs right")
         session.answer(truths)
         drills.press("Enter")

@@ -369,7 +369,7 @@ def test_unknown_demo_is_answered_with_those_there_are(micrograd):
 
 @pytest.mark.parametrize("words", [("demo", "moons"), ("page",), ("grade", "in")])
 def test_demo_says_where_there_are_none(micrograd, monkeypatch, tmp_path, words):
-    monkeypatch.setattr("micrograd.command.main.PLACES", (tmp_path,))
+    monkeypatch.setattr("micrograd.command.main.FOLDERS", (tmp_path,))
     code, out, err = micrograd(*words)
     assert (code, out) == (1, "")
     assert f"is in none of {tmp_path}: run this in a checkout" in err

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from micrograd.command.drill import FAULTS, LEVELS, Graph, Session, drill, near, read, shown, told, written
+from micrograd.command.drill import FAULTS, LEVELS, Graph, Session, drill, near, number_text, read, shown, written
 from micrograd.command.expression import build
 from micrograd.command.main import main
 
@@ -29,9 +29,9 @@ def nudged(graph, name, by=1e-6):
 def test_answers_are_what_a_nudge_of_the_shown_steps_gives(level, seed):
     graph = Graph(level, seed, 1)
     for q in graph.questions:
-        if q.kind == "value":
+        if q.quantity == "value":
             assert nudged(graph, "out", 0.0)["out"] == pytest.approx(q.truth)
-        elif q.kind == "gradient":
+        elif q.quantity == "gradient":
             up, down = (nudged(graph, q.by, h)["out"] for h in (1e-5, -1e-5))
             assert (up - down) / 2e-5 == pytest.approx(q.truth, rel=1e-4, abs=1e-6)
         else:
@@ -45,7 +45,7 @@ def test_answers_are_what_a_nudge_of_the_shown_steps_gives(level, seed):
 def test_graph_can_be_done_by_hand_and_is_the_same_for_all(level, seed):
     graph, again = Graph(level, seed, 3), Graph(level, seed, 3)
     assert [(q.name, q.truth) for q in graph.questions] == [(q.name, q.truth) for q in again.questions]
-    assert {q.kind for q in graph.questions} == {"value", "local"} | ({"gradient"} if level > 1 else set())
+    assert {q.quantity for q in graph.questions} == {"value", "local"} | ({"gradient"} if level > 1 else set())
     assert all(abs(q.truth) <= 60 for q in graph.questions)
     if level < 4:
         assert all(q.truth == round(q.truth) for q in graph.questions)
@@ -69,7 +69,7 @@ def gradient_of_a(level, steps):
     """The leaves of the first graph of a level with these steps, and the question of its gradient by a."""
     for seed in range(10_000):
         graph = Graph(level, seed, 1)
-        asked = [q for q in graph.questions if q.kind == "gradient" and q.by == "a"]
+        asked = [q for q in graph.questions if q.quantity == "gradient" and q.by == "a"]
         if asked and steps == " ".join(f"{name}={written(op, operands)}" for name, op, operands in graph.steps):
             return *(graph.leaves[name].data for name in "ab"), graph, asked[0]
     raise LookupError(steps)
@@ -77,7 +77,7 @@ def gradient_of_a(level, steps):
 
 @pytest.mark.parametrize("x", [-0.0, 0.0 * -16, -1e-9])
 def test_zero_is_told_without_a_sign(x):
-    assert told(x) == "0"
+    assert number_text(x) == "0"
 
 
 def test_path_that_is_forgotten_is_told():
@@ -85,7 +85,8 @@ def test_path_that_is_forgotten_is_told():
     assert q.truth == 2 * a * b
     fault, words = q.judge(a * b)
     assert fault == "path"
-    assert words == f"2 paths lead from a to out: they send {told(a * b)} and {told(a * b)}, and these add up"
+    sent = number_text(a * b)
+    assert words == f"2 paths lead from a to out: they send {sent} and {sent}, and these add up"
 
 
 def test_chain_that_is_not_multiplied_is_told():
@@ -94,7 +95,7 @@ def test_chain_that_is_not_multiplied_is_told():
     assert q.judge(b)[0] == q.judge(slope)[0] == q.judge(b + slope)[0] == "chain"
     assert q.judge(b)[1].startswith("that is the local derivative alone")
     assert q.judge(-b * slope) == ("sign", "the sign is the other one")
-    assert next(q for q in graph.questions if q.kind == "local").judge(1 - (a * b) ** 2)[0] == "tanh"
+    assert next(q for q in graph.questions if q.quantity == "local").judge(1 - (a * b) ** 2)[0] == "tanh"
 
 
 def test_unknown_mistake_and_no_answer_are_told_how_it_is_worked_out():
@@ -109,7 +110,7 @@ def test_unknown_mistake_and_no_answer_are_told_how_it_is_worked_out():
 def test_score_has_what_is_needed_to_check_it():
     session = Session(1, 7)
     session.answer([q.truth for q in session.graph.questions])
-    session.answer([-q.truth if q.kind == "value" else q.truth for q in session.graph.questions])
+    session.answer([-q.truth if q.quantity == "value" else q.truth for q in session.graph.questions])
     assert session.score() == "Level 1, seed 7: 1 of 2 graphs right, 5 of 6 numbers. Mistakes: sign 1."
 
 
@@ -128,7 +129,7 @@ def test_answer_that_is_no_number_is_told_what_to_write(text):
 
 @given(st.floats(-60, 60))
 def test_number_in_text_is_read_as_the_same_answer(x):
-    assert near(read(told(x)), x)
+    assert near(read(number_text(x)), x)
 
 
 # ------------------------------------------------------------------------------------------------ at a terminal
@@ -138,11 +139,11 @@ def typed(monkeypatch, *lines):
 
 def test_graph_at_the_terminal(monkeypatch, capsys):
     truths = [q.truth for q in Graph(2, 3, 1).questions]
-    typed(monkeypatch, "what", told(-truths[0]), *map(told, truths[1:]))
+    typed(monkeypatch, "what", number_text(-truths[0]), *map(number_text, truths[1:]))
     assert drill(["2", "--seed", "3", "--graphs", "1"], "micrograd") == 0
     out = capsys.readouterr().out
     assert "'what' is not a number" in out
-    assert f"{told(truths[0])}: the sign is the other one" in out
+    assert f"{number_text(truths[0])}: the sign is the other one" in out
     assert out.count("right") == len(truths) - 1 + 1  # and in the score
     assert out.endswith(
         f"Level 2, seed 3: 0 of 1 graphs right, {len(truths) - 1} of {len(truths)} numbers. Mistakes: sign 1.\n"

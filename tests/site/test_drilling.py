@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent / "site" / "live"))
 
 from lab import drill
 
-from micrograd.command.drill import LEVELS, Session, told
+from micrograd.command.drill import LEVELS, Session, number_text
 
 
 def test_page_has_the_graphs_and_the_words_of_the_command_line():
@@ -16,7 +16,7 @@ def test_page_has_the_graphs_and_the_words_of_the_command_line():
         session, answers = Session(level, 4), []
         for k in range(4):
             guesses = [q.truth if k % 2 else (q.traps[-1].number if q.traps else 777) for q in session.graph.questions]
-            answers.append([told(guess) for guess in guesses])
+            answers.append([number_text(guess) for guess in guesses])
             judged = session.answer(guesses)
             found = json.loads(drill(level, 4, json.dumps(answers)))
             assert [(one["fault"], one["words"]) for one in found["done"][-1]["judged"]] == judged

@@ -127,7 +127,7 @@ def test_page_holds_every_frame_in_numbers_and_words_and_every_weight_in_a_bar()
     assert data["frames"][1]["says"] == "Step 1 of 2: loss 0.5000, 50\u202f% right."
     assert [frame["loss"] for frame in data["frames"]] == ["0.9000", "0.5000", "0.3000"]
     assert [len(frame["lines"]) for frame in data["frames"]] == [3, 3, 3]
-    *_, by_frame = data["kinds"]["weights"]
+    *_, by_frame = data["histograms"]["weights"]
     assert [[sum(bars) for bars in layers] for layers in by_frame] == [[12, 15, 4]] * 3
 
 
@@ -255,7 +255,7 @@ def test_model_that_says_nan_or_infinity_is_filmed(tmp_path):
 def test_weights_that_are_no_numbers_are_left_out():
     model = MLP(2, [1])
     model.layers[0].neurons[0].b.data = float("nan")
-    *_, [[bars]] = embedded(filmed([1.0], model=model).page().html)["kinds"]["weights"]
+    *_, [[bars]] = embedded(filmed([1.0], model=model).page().html)["histograms"]["weights"]
     assert sum(bars) == 2
     assert "1 nan or inf" in filmed([1.0], model=model).page().html
 

@@ -123,7 +123,7 @@ def test_weights_and_answers_move_with_the_frame(network):
 
 
 def test_weights_are_shown_where_there_is_nothing_else_to_choose(movie, film):
-    assert movie.get("[query('select#kind'), query('#kind').textContent]") == [None, "weights"]
+    assert movie.get("[query('select#quantity'), query('#quantity').textContent]") == [None, "weights"]
     counts = panels.histograms(film)["weights"].counts
     assert movie.get("all('.bars path').map(e => e.getAttribute('d'))")[:2] == list(panels.bars(counts[0][0]))
 
@@ -132,7 +132,7 @@ def test_gradients_are_shown_in_place_of_weights_where_they_are_chosen(network):
     bars = "all('.bars path').map(e => e.getAttribute('d')).join('')"
     before = network.get(bars)
     assert network.get("all('#lines option').map(e => e.textContent)") == ["weights", "gradients", "changes"]
-    network.run("query('#kind').value = 'gradients'; query('#kind').dispatchEvent(new Event('change'))")
+    network.run("query('#quantity').value = 'gradients'; query('#quantity').dispatchEvent(new Event('change'))")
     assert network.get(bars) != before
-    network.run("query('#kind').focus()")
+    network.run("query('#quantity').focus()")
     assert now(network.press("ArrowRight")) == 0, "a choice keeps its own keys"

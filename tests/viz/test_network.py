@@ -198,7 +198,7 @@ def test_network_in_a_function_is_drawn_and_its_page_says_why_it_does_not_open()
     model = MLP(2, [3, 1])
     drawn = viz.draw_network(lambda point: model(point), POINTS)
     assert drawn.svg.count("Layer 1, neuron") >= 3
-    assert embedded(drawn.page.html)["closed"] == "The model has no parameters."
+    assert embedded(drawn.html)["closed"] == "The model has no parameters."
 
 
 # ------------------------------------------------------------------------------------------------ movies
@@ -217,7 +217,7 @@ def test_movie_of_any_number_of_classes_has_a_region_for_each():
     model = tensors(2, 4, 9)
     film = viz.movie(model, POINTS, labels, resolution=20)
     trained(film, model, lambda m: cross_entropy(m(Tensor(POINTS)), labels), SGD(model.parameters(), lr=0.1))
-    assert film.kind == "regions"
+    assert film.task == "regions"
     assert film.frames[0].scores.shape[0] == 9
     right = (model(Tensor(POINTS)).data.argmax(axis=1) == labels).mean()
     film.frame(1.0)
@@ -230,7 +230,7 @@ def test_movie_of_numbers_is_of_the_curve():
     x = np.linspace(-1, 1, 30)
     film = viz.movie(lambda p: 2 * p[:, 0], x[:, None], 2 * x + 0.5, resolution=20)
     film.frame(0.25)
-    assert film.kind == "curve"
+    assert film.task == "curve"
     np.testing.assert_allclose(film.frames[0].scores, 2 * film.xs)
     assert film.frames[0].accuracy == pytest.approx(0.5)  # the root mean square error
     assert "off by 0.5000" in embedded(film.page().html)["frames"][0]["says"]
@@ -281,9 +281,9 @@ def test_movie_of_a_compiled_step_is_silent_about_gradients_that_no_frame_has(of
     page = film.page().html
     data = embedded(page)
     assert [frame["notes"] for frame in data["frames"]] == [["", ""]] * 2
-    assert list(data["kinds"]) == ["weights"]
-    assert '<span id="kind">weights</span>' in page
-    assert '<select id="kind"' not in page
+    assert list(data["histograms"]) == ["weights"]
+    assert '<span id="quantity">weights</span>' in page
+    assert '<select id="quantity"' not in page
     assert "gradient" not in film.still()
 
 
@@ -295,9 +295,9 @@ def test_state_of_the_optimizer_can_be_chosen():
     trained(film, model, lambda m: mse(m(Tensor(POINTS)), targets), optimizer)
     data = embedded(film.page().html)
     remembered = [name for name, x in next(iter(optimizer.state.values())).items() if isinstance(x, np.ndarray)]
-    assert list(data["kinds"]) == ["weights", "gradients", *remembered]
+    assert list(data["histograms"]) == ["weights", "gradients", *remembered]
     for name in remembered:
-        assert sum(data["kinds"][name][2][-1][0]) == 9
+        assert sum(data["histograms"][name][2][-1][0]) == 9
         assert f"<option>{name}</option>" in film.page().html
 
 

@@ -164,7 +164,7 @@ def test_notebook_gets_a_picture_with_words_and_then_the_page_in_a_frame_without
     assert bool(frame) == (name not in ("drawing", "animation"))
     if frame:
         assert frame.startswith("srcdoc='")
-        page = {"movie": lambda: shown.page(), "network": lambda: shown.page}.get(name, lambda: shown)()
+        page = shown.page() if name == "movie" else shown
         assert unescape(frame.split("'")[1]) == page.html
         assert 'style="width: 100%; height: 0; border: 0; display: block"></iframe>' in frame
 

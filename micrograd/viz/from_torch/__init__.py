@@ -1,9 +1,9 @@
-"""`viz.torch`: a PyTorch program in the player. While the program runs, what it computes is computed again on Tensors.
+"""`viz.torch`: a PyTorch program in the player. While the program runs, its functions are computed again on Tensors.
 
 counterparts   for PyTorch's functions by name: the same function of our Tensors
 record         the recorder: which of our nodes stands for which of PyTorch's tensors (imports torch)
-region         what has no counterpart: PyTorch's own nodes, called one by one (imports torch)
-agree          are the gradients PyTorch's? what the page says of that (imports torch)
+region         for functions without a counterpart: PyTorch's own nodes, called one by one (imports torch)
+agree          whether the gradients agree with PyTorch's, and the remark of the page (imports torch)
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from ..optional import optional
 def torch(*models: Any, **tensors: Any) -> Any:
     """Record a PyTorch program, so that `player` and `draw_dot` show its graph.
 
-    Use it as `with viz.torch(model):` around a forward pass in PyTorch. The program runs as ever, and afterwards you
-    pass its tensors, such as the loss, to `player` or `draw_dot`. What PyTorch computed is also computed by this
-    library, in float64. The page compares all gradients with PyTorch's, and marks the first node where they differ.
+    Use it as `with viz.torch(model):` around a forward pass in PyTorch. The program runs as usual, and afterwards you
+    pass its tensors, such as the loss, to `player` or `draw_dot`. This library computes the same functions in float64.
+    The page compares all gradients with PyTorch's, and marks the first node where they differ.
 
     Args:
-        *models: instances of `torch.nn.Module`. The page folds by their submodules, and calls these and the parameters
-            by their paths.
+        *models: instances of `torch.nn.Module`. The page folds the graph by their submodules, and names submodules and
+            parameters by their paths.
         **tensors: tensors, by the names that the page gives them. Other tensors get the names of your variables.
 
     Returns:

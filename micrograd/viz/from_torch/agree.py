@@ -1,7 +1,7 @@
-"""Are the gradients PyTorch's? What the page says of that, and which node it marks.
+"""Whether the gradients agree with PyTorch's: the remark of the page, and the node that it marks.
 
-A hook on each of PyTorch's tensors hands its gradient to the node that stands for the tensor, as the node's `.grad`. If
-PyTorch has made no backward pass from the tensor that is shown, it is asked for the gradients. That changes no `.grad`
+A hook on each PyTorch tensor hands the tensor's gradient to the node that stands for the tensor, as the node's `.grad`.
+If PyTorch has made no backward pass from the tensor that is shown, `remark` lets it make one, which changes no `.grad`
 of PyTorch's.
 """
 
@@ -15,55 +15,56 @@ import torch  # type: ignore[reportMissingImports]
 from .counterparts import array
 
 OURS_ALONE, DIFFERS = "torch only", " \u2260 PyTorch"  # marks of nodes
-_latest: list[Any] = [-1, 0.0]  # PyTorch's number of the last pass that called a hook, and its largest number so far
+_latest: list[Any] = [-1, 0.0]  # PyTorch's id of the last pass that called a hook, and its largest gradient so far
 
 
 def saw(node: Any, g: Any) -> None:
-    """Note PyTorch's gradient of a node, in which pass that was, and whether the pass began at this node."""
-    task = torch._C._current_graph_task_id()
-    node._began = task != _latest[0]
+    """Note PyTorch's gradient of a node, the pass that computed it, and whether the pass began at this node."""
+    pass_id = torch._C._current_graph_task_id()
+    node._began = pass_id != _latest[0]
     if node._began:
-        _latest[:] = task, 0.0
+        _latest[:] = pass_id, 0.0
     node.grad = array(g)
     _latest[1] = max(_latest[1], abs(node.grad).max(initial=0.0))
     node._pass, node._largest = _latest
 
 
 def apart(a: np.ndarray, b: np.ndarray, least: float = 0.0) -> float:
-    """The largest difference of two arrays, relative to the largest number in b, which is taken to be this at least.
+    """The largest difference of two arrays, relative to the largest number in b or, if that is smaller, to `least`.
 
-    It is inf or nan where only one of the two is finite, or they differ in shape.
+    It is inf or nan if the shapes differ, or if only one of two numbers is finite.
     """
     if a.shape != b.shape:
         return np.inf
     size = max(abs(b[np.isfinite(b)]).max(initial=0.0), least) or 1.0
-    off = ~np.isclose(a, b, 0, 0, equal_nan=True)
-    return float(abs(a[off] - b[off]).max(initial=0.0) / size)
+    differ = ~np.isclose(a, b, 0, 0, equal_nan=True)
+    return float(abs(a[differ] - b[differ]).max(initial=0.0) / size)
 
 
 def remark(played: Any) -> str:
-    """What the page of a graph says, whose first node with another gradient than PyTorch's is marked."""
+    """The remark of a graph's page; the first node whose gradient differs from PyTorch's is marked."""
     nodes, grads, root = played.graph.nodes, played.back.grads, played.root
-    kinds = sorted({str(node._like.dtype).removeprefix("torch.") for node in nodes if hasattr(node, "_like")})
-    said = f"A PyTorch program in {', '.join(kinds)}, computed again in float64."
+    dtypes = sorted({str(node._like.dtype).removeprefix("torch.") for node in nodes if hasattr(node, "_like")})
+    program = f"A PyTorch program in {', '.join(dtypes)}, computed again in float64."
     if not _has_begun(root, nodes) or not grads:
-        return f"{said} PyTorch can make no backward pass from here any more, so its gradients are not compared."
+        return f"{program} PyTorch can make no backward pass from here any more, so its gradients are not compared."
     nodes = [node for node in nodes if getattr(node, "_pass", -1) == root._pass]
     enough = max(node._enough for node in nodes)
     least = enough * max(node._largest for node in nodes)
-    off = {node: apart(grads[node], node.grad, least) for node in reversed(nodes) if node in grads}
+    errors = {node: apart(grads[node], node.grad, least) for node in reversed(nodes) if node in grads}
     for node in nodes:
         node._mark = node._mark.removesuffix(DIFFERS)
-    first = next((node for node in off if not off[node] <= enough), None)
+    first = next((node for node, error in errors.items() if not error <= enough), None)
     if first is None:
-        return f"{said} All {len(off)} gradients agree with PyTorch\u2019s, to {max(off.values()):.0e} of the largest."
+        largest = max(errors.values())
+        return f"{program} All {len(errors)} gradients agree with PyTorch\u2019s, to {largest:.0e} of the largest."
     first._mark += DIFFERS
-    name = first.label or played.names.get(id(first), first._op)
-    return f"{said} Going back, the first gradient that differs from PyTorch’s is that of {name}, by {off[first]:.0e}."
+    name, error = first.label or played.names.get(id(first), first._op), errors[first]
+    return f"{program} Going back, the first gradient that differs from PyTorch’s is that of {name}, by {error:.0e}."
 
 
 def _has_begun(root: Any, nodes: list[Any]) -> bool:
-    """True if PyTorch's last pass through the root began there, as ours does; else it is asked for one."""
+    """Whether PyTorch's last pass through the root began there, as ours does, if need be after a new pass."""
     if getattr(root, "_began", False) and (root.grad == 1).all():
         return True
     ones = root._like.new_ones(root._data.shape)

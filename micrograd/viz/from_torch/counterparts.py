@@ -1,7 +1,8 @@
 """For PyTorch's functions by name: the same function of our Tensors, with PyTorch's arguments.
 
-What is missing here becomes a card of PyTorch's own. So does a call that raises here, or whose result differs from
-PyTorch's, since `record` compares the two. A function here may therefore leave out options that few programs use.
+A function that is missing here becomes a card of PyTorch's own. So does a call that raises an error here, or whose
+result differs from PyTorch's, since `record` compares the two results. A function here may therefore leave out options
+that few programs use.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from ...tensor.node import record
 
 
 def array(t: Any) -> np.ndarray:
-    """The numbers of a PyTorch tensor as a new array, floats in float64; complex ones in pairs, as its last axis."""
+    """The numbers of a PyTorch tensor as a new array: floats as float64, complex numbers as pairs along a last axis."""
     t = t.detach().to_dense()
     numbers = (t.double() if t.is_floating_point() else t).numpy(force=True)
     return np.stack([numbers.real, numbers.imag], -1) if t.is_complex() else np.array(numbers)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Functions that see PyTorch's result, which says the shape, or what was chosen
+# Functions that need PyTorch's result, for its shape, or for the elements that PyTorch chose
 
 
 def _shaped(out: Any, a: Any, *_: Any, **__: Any) -> Any:
@@ -39,7 +40,7 @@ def _shaped(out: Any, a: Any, *_: Any, **__: Any) -> Any:
 
 
 def _cut(out: Any, a: Any, _sizes: Any, dim: int = 0) -> Any:
-    ends = accumulate(part.shape[dim] for part in out[:-1])
+    ends = accumulate(piece.shape[dim] for piece in out[:-1])
     return FUNCTIONS["split"](a, [*ends], dim)
 
 
@@ -47,13 +48,13 @@ def _picked(out: Any, a: Any, *rest: Any, dim: int = -1, **_: Any) -> Any:
     """sort; max and min along an axis, and max of all elements."""
     if not isinstance(out, tuple):
         return a.max(*rest)
-    dim, places = rest[0] if rest else dim, array(out[1])
-    places = places if places.ndim == a.ndim else np.expand_dims(places, dim)
-    return FUNCTIONS["take_along_axis"](a, places, dim).reshape(out[0].shape)
+    dim, indices = rest[0] if rest else dim, array(out[1])
+    indices = indices if indices.ndim == a.ndim else np.expand_dims(indices, dim)
+    return FUNCTIONS["take_along_axis"](a, indices, dim).reshape(out[0].shape)
 
 
 def _masked(out: Any, a: Any, **_: Any) -> Any:
-    """Dropout: the product with a mask, which is its derivative. PyTorch's node is asked for it."""
+    """Dropout: the product with a mask. PyTorch's autograd node returns the mask, which is the derivative."""
     mask = out.grad_fn(out.new_ones(out.shape))
     return a * array(mask[0] if isinstance(mask, tuple) else mask)
 
@@ -112,21 +113,21 @@ NAMED: dict[str, Any] = {
         a, [*range(-len(shape), 0)], eps, weight, bias
     ),
     "batch_norm": _batch_norm,
-    "embedding": lambda places, weight, norm_type, scale_grad_by_freq, sparse: (
-        None if scale_grad_by_freq else weight[places]
+    "embedding": lambda indices, weight, norm_type, scale_grad_by_freq, sparse: (
+        None if scale_grad_by_freq else weight[indices]
     ),
     "scaled_dot_product_attention": _attention,
 }
 for _table in (OF_THE_RESULT, NAMED):
     _table |= {name: ours for names, ours in _table.items() for name in names.split()}
-WORDS_HERE = SYNONYMS | KEYWORDS
+OUR_KEYWORDS = SYNONYMS | KEYWORDS
 
 
 def counterpart(name: str) -> Callable[..., Any] | None:
-    """Our function for PyTorch's of this name, called with PyTorch's result and our operands; None if there is none.
+    """Our counterpart of PyTorch's function of this name, called with PyTorch's result and our operands; else None.
 
-    A function without an entry above is Python's operator, or ours or NumPy's function of the same name. Ours is called
-    without the options that it lacks.
+    For a name that is not above, it is Python's operator of this name, or our function of this name or of NumPy's name
+    for it. Our function is called without the options that it lacks.
     """
     if name in OF_THE_RESULT:
         return OF_THE_RESULT[name]
@@ -137,7 +138,7 @@ def counterpart(name: str) -> Callable[..., Any] | None:
     takes = inspect.signature(ours).parameters
 
     def call(_out: Any, *args: Any, **named: Any) -> Any:
-        options = {"ddof": 1} | {WORDS_HERE.get(key, key): x for key, x in named.items()}  # `var` is of a sample
+        options = {"ddof": 1} | {OUR_KEYWORDS.get(key, key): x for key, x in named.items()}  # `var` is of a sample
         return ours(*args, **{key: x for key, x in (named if exact else options).items() if exact or key in takes})
 
     return call

@@ -1,15 +1,17 @@
 """How classes of points look in plots, in movies and on the site's live pages: one table of colours and shapes.
 
-Blue is above zero and orange below, as in all pictures, so that the two sides of a boundary are the signs of the score.
-Of more classes, none is blue or orange. They differ in their shapes too. The colours themselves are in palette.css.
+Of two classes, one is blue and one is orange, as numbers above and below zero are in all pictures, since the side of
+the boundary is the sign of the score. Of more classes, none is blue or orange. Classes differ in their shapes too. The
+colours themselves are in palette.css.
 """
 
 from typing import Any, NamedTuple
 
 
 class Shape(NamedTuple):
-    """The shape of a class's points: what they are called, their sign in a text, matplotlib's marker, and their outline
-    around the origin: where it starts, and the way from there as SVG writes it. A circle goes around from its start.
+    """The shape of a class's points: its name in the plural, its sign in a text, matplotlib's marker, and its outline.
+
+    The outline is around the origin. It has a start, and the way from there as an SVG path, empty for a circle.
     """
 
     name: str
@@ -19,8 +21,8 @@ class Shape(NamedTuple):
     way: str
 
 
-SIDES = "--below-fill", "--above"  # of two classes, the colours by their names in palette.css
-MANY = "--c0", "--c1", "--c2", "--c3", "--c4", "--c5", "--c6"  # of more
+SIDES = "--below-fill", "--above"  # the colours of two classes, by their names in palette.css
+MANY = "--c0", "--c1", "--c2", "--c3", "--c4", "--c5", "--c6"  # the colours of more classes
 SHAPES = (
     Shape("circles", "●", "o", (10, 0), ""),
     Shape("triangles", "▲", "^", (0, -13), "l12 21h-24z"),
@@ -32,11 +34,11 @@ SHAPES = (
 )
 
 
-def shape(place: int) -> Shape:
+def shape(index: int) -> Shape:
     """The shape of a class."""
-    return SHAPES[place % len(SHAPES)]
+    return SHAPES[index % len(SHAPES)]
 
 
-def hue(place: Any) -> Any:
-    """The place in `MANY` of a class's colour, or of an array of them. Where shapes repeat, each has another."""
-    return (place + place // len(SHAPES)) % len(MANY)
+def hue(index: Any) -> Any:
+    """The index in `MANY` of a class's colour, also for an array of classes. Classes of one shape differ in colour."""
+    return (index + index // len(SHAPES)) % len(MANY)

@@ -14,7 +14,7 @@ Point = tuple[float, float]
 
 
 def contours(grid: np.ndarray, level: float) -> list[list[Point]]:
-    """Lines of points (x, y), in columns and rows of the grid; a closed line ends at its first point.
+    """Lines of points (x, y), in units of columns and rows of the grid. A closed line ends at its first point.
 
     Cells with a nan corner have no line.
 
@@ -38,18 +38,18 @@ def _segments(grid: np.ndarray, level: float, right: np.ndarray, down: np.ndarra
     above = corners > level
     crossed = above != np.roll(above, -1, axis=0)
     for row, column in np.argwhere(crossed.any(axis=0) & ~np.isnan(corners).any(axis=0)).tolist():
-        mine = edges[crossed[:, row, column], row, column].tolist()
-        if len(mine) == 4 and (corners[:, row, column].mean() > level) != above[0, row, column]:
-            mine = [*mine[1:], mine[0]]
-        yield from (mine[i : i + 2] for i in range(0, len(mine), 2))
+        crossings = edges[crossed[:, row, column], row, column].tolist()
+        if len(crossings) == 4 and (corners[:, row, column].mean() > level) != above[0, row, column]:
+            crossings = [*crossings[1:], crossings[0]]
+        yield from (crossings[i : i + 2] for i in range(0, len(crossings), 2))
 
 
 def _joined(segments: Iterator[list[int]]) -> Iterator[list[int]]:
     """Join the segments: first into open lines, which end at the border, then into closed ones."""
     neighbours: dict[int, list[int]] = defaultdict(list)
-    for one, other in segments:
-        neighbours[one].append(other)
-        neighbours[other].append(one)
+    for a, b in segments:
+        neighbours[a].append(b)
+        neighbours[b].append(a)
     ends = [edge for edge, beside in neighbours.items() if len(beside) == 1]
     for start in [*ends, *neighbours]:
         if not neighbours[start]:
@@ -63,13 +63,13 @@ def _joined(segments: Iterator[list[int]]) -> Iterator[list[int]]:
 
 def simplified(line: list[Point], tolerance: float) -> list[Point]:
     """Drop points that are within `tolerance` of the rest of the line (Ramer 1972, Douglas and Peucker 1973)."""
-    places, keep, stretches = np.array(line) @ [1, 1j], {0, len(line) - 1}, [(0, len(line) - 1)]
+    places, kept, stretches = np.array(line) @ [1, 1j], {0, len(line) - 1}, [(0, len(line) - 1)]
     while stretches:
         first, last = stretches.pop()
         along, out = places[last] - places[first], places[first : last + 1] - places[first]
-        off = abs((out * np.conj(along)).imag) / abs(along) if along else abs(out)
-        middle = first + int(off.argmax())
-        if off[middle - first] > tolerance:
-            keep.add(middle)
-            stretches += [(a, b) for a, b in ((first, middle), (middle, last)) if b - a > 1]
-    return [line[i] for i in sorted(keep)]
+        distance = abs((out * np.conj(along)).imag) / abs(along) if along else abs(out)
+        farthest = first + int(distance.argmax())
+        if distance[farthest - first] > tolerance:
+            kept.add(farthest)
+            stretches += [(first, farthest), (farthest, last)]
+    return [line[i] for i in sorted(kept)]

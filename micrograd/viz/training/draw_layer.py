@@ -1,4 +1,4 @@
-"""`draw_layer`: a dense layer as two tables, of its weights and of their gradients: a column times a row."""
+"""`draw_layer`: a dense layer as two tables, of its weights and of their gradients, which are a column times a row."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from ..values import short
 from .evaluate import as_array, finite
 
 SIDE, GAP, TOP = 22, 12, 34  # of a cell, between a table and its edges, above the row of inputs
-BELOW = TOP + SIDE + GAP  # where the tables begin
-NOTE = 120  # the room for what a column's name says beside the row
-MOST = 32  # rows and columns: more cannot be told apart
+BELOW = TOP + SIDE + GAP  # above the tables
+NOTE = 120  # the room for the name of a column, on the right of the row of inputs
+MOST = 32  # rows and columns, of which an eye can distinguish no more
 SUM = "each cell \u00d7 the number above it, added up, plus the bias"
 BACKWARD = "Backward: a column times a row"
 STYLE = ".micrograd-graph .zero{fill:#888}.micrograd-graph .pick{fill:none;stroke:#777;stroke-width:3}"
@@ -23,9 +23,10 @@ def draw_layer(layer: Any, x: Any) -> Svg:
     """Draw a dense layer as two tables, with its numbers for one sample.
 
     Use it to see what `g.T @ x` means. On the left are the weights, below the row of inputs and beside the sums. On
-    the right are their gradients, below the same row and beside the gradient that comes from the right. Each of their
-    cells is the product of the two numbers at its edges, so a neuron that gets no gradient is an empty row, and an
-    input of 0 an empty column. The largest gradient is spelled out, and the tooltip of each cell has its product.
+    the right are their gradients, below the same row and beside the gradient that comes from the right. Each cell of
+    this table is the product of the two numbers at its edges, so that a neuron that gets no gradient is an empty row,
+    and an input of 0 an empty column. The largest gradient is spelled out, and the tooltip of each cell has its
+    product.
 
     Args:
         layer: a `Layer` of neurons, or a `Linear`, with the gradients that `backward()` left for this sample alone.
@@ -59,8 +60,7 @@ def draw_layer(layer: Any, x: Any) -> Svg:
             "the layer's gradients are not those of this sample alone: set them to zero, then call backward() on the "
             "loss of this sample"
         )
-    (i, j), inputs = divmod(int(abs(grads).argmax()), len(row)), [*map(short, row)]
-    told = [[f"{short(s)} \u00d7 {x} = {short(s * float(y))}" for x, y in zip(inputs, row, strict=True)] for s in sent]
+    products = [[f"{short(g)} \u00d7 {short(x)} = {short(g * x)}" for x in row.tolist()] for g in sent.tolist()]
     end, low = SIDE * len(row) + GAP, BELOW + SIDE * len(sent) + 26
     right = max(end + NOTE, text_width(SUM, 14) + 30)
     body = [words(0, low, "caption", SUM)]
@@ -69,36 +69,39 @@ def draw_layer(layer: Any, x: Any) -> Svg:
         (right, BACKWARD, grads, sent, "from the right"),
     ):
         body += [words(left, 14, "title", title), words(left + end, TOP + 16, "note", name)]
-        body += _grid(left, TOP, row[None]) + _grid(left, BELOW, cells, told if left else None)
+        body += _grid(left, TOP, row[None]) + _grid(left, BELOW, cells, products if left else None)
         body += _grid(left + end, BELOW, column[:, None])
+    i, j = divmod(int(abs(grads).argmax()), len(row))
     across, down = right + SIDE * j, BELOW + SIDE * i
     body += [f'<rect class="pick" {_box(*at)}/>' for at in ((across, TOP), (across, down), (right + end, down))]
-    said = f"A layer of {len(row)} inputs and {len(sent)} neurons"
-    product = f"{told[i][j]}, the gradient of weight {j + 1} of neuron {i + 1}"
+    name = f"A layer of {len(row)} inputs and {len(sent)} neurons"
+    product = f"{products[i][j]}, the gradient of weight {j + 1} of neuron {i + 1}"
     body.append(words(right, low, "caption", product))
     size = right + max(end + NOTE, text_width(product, 14), text_width(BACKWARD, 14.5)) + 2 * MARGIN, low + 50
-    return Svg(document(size, said, body, style=STYLE), f"{said}: {product}")
+    return Svg(document(size, name, body, style=STYLE), f"{name}: {product}")
 
 
 def _numbers(layer: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The weights and the biases of a layer, and their gradients."""
     if neurons := getattr(layer, "neurons", None):
-        read = [[*neuron.w, neuron.b] for neuron in neurons]
-        data, grads = (np.array([[getattr(p, name) for p in line] for line in read]) for name in ("data", "grad"))
+        rows = [[*neuron.w, neuron.b] for neuron in neurons]
+        data = np.array([[p.data for p in row] for row in rows])
+        grads = np.array([[p.grad for p in row] for row in rows])
         return data[:, :-1], data[:, -1], grads[:, :-1], grads[:, -1]
     weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
     if weight is None or getattr(weight, "ndim", 0) != 2 or bias is None:
         raise TypeError(f"a dense layer has neurons, or a matrix `weight` and a `bias`; found {type(layer).__name__}")
-    slope, offset = [np.zeros(p.shape) if p.grad is None else as_array(p.grad) for p in (weight, bias)]
-    return weight.data, bias.data, slope, offset
+    weight_grad, bias_grad = [np.zeros(p.shape) if p.grad is None else as_array(p.grad) for p in (weight, bias)]
+    return weight.data, bias.data, weight_grad, bias_grad
 
 
-def _grid(left: float, top: float, numbers: np.ndarray, told: list[list[str]] | None = None) -> list[str]:
-    """Numbers as cells, blue above zero and orange below, each with its text as tooltip."""
-    most, shown = abs(numbers).max() or 1.0, np.vectorize(short)(numbers) if told is None else told
+def _grid(left: float, top: float, numbers: np.ndarray, texts: Any = None) -> list[str]:
+    """Numbers as cells, blue above zero and orange below, each with a text as tooltip, by default the number."""
+    largest = abs(numbers).max() or 1.0
+    texts = texts or np.vectorize(short)(numbers)
     return [
         f'<rect class="{("minus", "zero", "plus")[int(np.sign(x)) + 1]}" {_box(left + SIDE * j, top + SIDE * i)} '
-        f'fill-opacity="{0.12 + 0.88 * abs(x) / most:.2f}"><title>{shown[i][j]}</title></rect>'
+        f'fill-opacity="{0.12 + 0.88 * abs(x) / largest:.2f}"><title>{texts[i][j]}</title></rect>'
         for (i, j), x in np.ndenumerate(numbers)
     ]
 

@@ -1,9 +1,9 @@
 """Scores of a model on a grid: `plane` makes the grid, and `grid_scores` evaluates the model there.
 
 A network of Values takes one point at a time, and a picture needs thousands. So the graph of one point is recorded,
-and its rows are run again on arrays of all points: some hundred times faster, with the same forward functions. That
-would be wrong for a model whose graph depends on the point (`if x > 0`, dropout), so a few points are evaluated both
-ways; if the results differ, the model is called for each point.
+and its forward functions are run again on arrays of all points, which is some hundred times faster. That would be wrong
+for a model whose graph depends on the point (`if x > 0`, dropout), so a few points are evaluated both ways. If the
+results differ, the model is called for each point.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,8 +22,8 @@ from ..drawing.data import Walk, walk
 PROBES = 9  # points that are evaluated both ways
 
 
-def plain(x: Any) -> float:
-    """A number as a float, also that of a Value, or of an array or a Tensor with one element."""
+def as_float(x: Any) -> float:
+    """The float of a number, of a Value, or of an array or a Tensor with one element."""
     return float(x.item() if hasattr(x, "item") else x)
 
 
@@ -62,14 +62,13 @@ def _check_points(points: np.ndarray, labels: np.ndarray) -> None:
 
 def finite(name: str, numbers: np.ndarray, why: str) -> None:
     """Raise a ValueError that names the first number which is nan or inf."""
-    odd = np.argwhere(~np.isfinite(numbers))
-    if len(odd):
-        first = odd[0].tolist()
-        raise ValueError(f"{name} holds nan or inf, first {name}{first} = {numbers[tuple(first)]}; {why}")
+    odd = np.argwhere(~np.isfinite(numbers)).tolist()
+    if odd:
+        raise ValueError(f"{name} holds nan or inf, first {name}{odd[0]} = {numbers[tuple(odd[0])]}; {why}")
 
 
 def increasing(levels: Sequence[float]) -> tuple[float, float, float]:
-    """The three levels as a tuple; raises ValueError unless they increase."""
+    """The three levels as a tuple; raises a ValueError unless they increase."""
     if len(levels) != 3 or not levels[0] < levels[1] < levels[2]:
         raise ValueError(f"levels are {levels}; they are margin, boundary, margin, such as (-1, 0, 1), increasing")
     return levels[0], levels[1], levels[2]
@@ -78,7 +77,7 @@ def increasing(levels: Sequence[float]) -> tuple[float, float, float]:
 def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     """The x and y coordinates of a grid around the points, with `resolution` steps along the longer side.
 
-    Both directions have the same spacing, unless one side is more than three times the other; then each has its scale.
+    Both directions have the same spacing, unless one side is more than three times the other. Then each has its own.
     """
     if resolution < 2:
         raise ValueError(f"resolution is {resolution}; a grid needs at least 2 points per side")
@@ -92,13 +91,13 @@ def plane(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     return np.linspace(low[0], high[0], steps[0]), np.linspace(low[1], high[1], steps[1])
 
 
-def one_score(found: np.ndarray) -> np.ndarray:
-    """`found[0]` if there is one score, `found[1] - found[0]` if there are two."""
-    return found[0] if len(found) == 1 else found[1] - found[0]
+def one_score(scores: np.ndarray) -> np.ndarray:
+    """`scores[0]` if there is one score, `scores[1] - scores[0]` if there are two."""
+    return scores[0] if len(scores) == 1 else scores[1] - scores[0]
 
 
 def lattice(xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """The places of a grid, row by row from the highest y, with shape (places, 2)."""
+    """The points of a grid, row by row from the highest y, with shape (points, 2)."""
     across, up = np.meshgrid(xs, ys[::-1])
     return np.stack([across.ravel(), up.ravel()], axis=1)
 
@@ -110,9 +109,9 @@ def class_scores(model: Callable[..., Any], points: np.ndarray) -> np.ndarray:
     and the modules that it calls are in evaluation mode (dropout off).
     """
     with evaluation(), no_grad():
-        for way in _ways(model):
+        for evaluate in _ways(model):
             with suppress(Exception):  # the model does not take this input
-                return _by_points(way(model, points), len(points))
+                return _by_points(evaluate(model, points), len(points))
         return _by_points([as_array(model(point)) for point in points.tolist()], len(points))
 
 
@@ -121,27 +120,27 @@ def grid_scores(model: Callable[..., Any], xs: np.ndarray, ys: np.ndarray) -> np
     return class_scores(model, lattice(xs, ys[::-1])).T.reshape(-1, len(ys), len(xs))
 
 
-def leads(found: np.ndarray) -> np.ndarray:
-    """The lead of each score over the best of the others, along the first axis.
+def leads(scores: np.ndarray) -> np.ndarray:
+    """The lead of each score over the best other score, along the first axis.
 
     >>> leads(np.array([3.0, 1.0, 2.5]))
     array([ 0.5, -2. , -0.5])
     """
-    second, best = np.sort(found, axis=0)[-2:]
-    return found - np.where(found == best, second, best)
+    second, best = np.sort(scores, axis=0)[-2:]
+    return scores - np.where(scores == best, second, best)
 
 
 def listed(model: Any, name: str) -> list[Any]:
-    """What the model's method of this name returns, as a list, which is empty if there is no such method.
+    """The list of all that the model's method of this name returns, which is empty if there is no such method.
 
-    Looked up on the class, since an instance may have an attribute of that name (`self.modules = [...]`).
+    The method is looked up on the class, since an instance may have an attribute of that name (`self.modules = [...]`).
     """
-    found: Callable[[Any], Iterable[Any]] | None = getattr(type(model), name, None)
-    return [*found(model)] if callable(found) else []
+    method: Callable[[Any], Iterable[Any]] | None = getattr(type(model), name, None)
+    return [*method(model)] if callable(method) else []
 
 
 def parameters(model: Any) -> list[Any]:
-    """The parameters of a model, a module or a function."""
+    """The parameters of a model; a function has none."""
     return listed(model, "parameters")
 
 
@@ -159,7 +158,7 @@ def _as_tensor(model: Any, points: np.ndarray) -> Any:
 
 
 def _by_its_graph(model: Any, points: np.ndarray) -> Any:
-    """Record the graph of one point, and run it on all; raises if the graph depends on the point."""
+    """Record the graph of one point, and run it on all points; raises if the graph depends on the point."""
     inputs = [Value(x) for x in points[0].tolist()]
     with enable_grad():
         graph = walk(model(inputs))
@@ -172,25 +171,30 @@ def rerun(model: Any, graph: Walk, inputs: Sequence[Value], points: np.ndarray, 
     Raises if the graph depends on the point.
     """
     columns = {id(node): column for node, column in zip(inputs, points.T, strict=True)}
-    last_use = {j: i for i, below in enumerate(graph.operands) for j in below}
+    last_use = {j: i for i, operands in enumerate(graph.operands) for j in operands}
     last_use.update(dict.fromkeys([*wanted, *graph.roots], len(graph.nodes)))
     data: dict[int, Any] = {}
     with np.errstate(all="ignore"):
-        for i, (node, below) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
+        for i, (node, operands) in enumerate(zip(graph.nodes, graph.operands, strict=True)):
             row = node._row
-            data[i] = row.forward(*[data[j] for j in below]) if row else columns.get(id(node), node.data)
-            for j in {j for j in below if last_use[j] == i}:  # release them: thousands of arrays would fill the memory
-                del data[j]
-    found = np.stack([np.broadcast_to(data[i], len(points)) for i in graph.roots], axis=1)
+            data[i] = row.forward(*[data[j] for j in operands]) if row else columns.get(id(node), node.data)
+            for j in set(operands):
+                if last_use[j] == i:
+                    del data[j]  # thousands of arrays would fill the memory
+
+    def of_nodes(numbers: Sequence[int]) -> np.ndarray:
+        return np.stack([np.broadcast_to(data[i], len(points)) for i in numbers], axis=1)
+
+    outputs = of_nodes(graph.roots)
     probes = np.linspace(0, len(points) - 1, PROBES).astype(int)
-    for one in probes.tolist():
-        if not np.allclose(as_array(model(points[one].tolist())).reshape(-1), found[one], equal_nan=True):
+    for probe in probes.tolist():
+        if not np.allclose(as_array(model(points[probe].tolist())).reshape(-1), outputs[probe], equal_nan=True):
             raise ValueError("this model's graph is not the same at every point")
-    return np.stack([np.broadcast_to(data[i], len(points)) for i in wanted], axis=1)
+    return of_nodes(wanted)
 
 
-def _by_points(found: Any, n: int) -> np.ndarray:
-    array = as_array(found)
+def _by_points(outputs: Any, n: int) -> np.ndarray:
+    array = as_array(outputs)
     if array.shape == (n,) or (array.ndim == 2 and len(array) == n and array.size):
         return array.reshape(n, -1)
     raise ValueError(
@@ -209,9 +213,7 @@ def as_array(x: Any) -> np.ndarray:
 
 
 def flat(arrays: Iterable[Any]) -> np.ndarray:
-    """The numbers in one row; what is None has none."""
-    with np.errstate(over="ignore"):  # what is too large becomes infinite
-        known = [
-            np.ravel(np.asarray(a.data if hasattr(a, "_prev") else a, np.float32)) for a in arrays if a is not None
-        ]
-    return np.concatenate([np.zeros(0, np.float32), *known])
+    """The numbers of arrays and nodes in one row of 32-bit floats; None has no numbers."""
+    known = [a.data if isinstance(a, Node | Tensor) else a for a in arrays if a is not None]
+    with np.errstate(over="ignore"):  # numbers that are too large become infinite
+        return np.concatenate([np.zeros(0, np.float32), *[np.ravel(np.asarray(a, np.float32)) for a in known]])

@@ -7,7 +7,7 @@ import numpy as np
 
 from .neurons import Layer
 
-Kind = Literal["sides", "regions", "curve", "none"]
+Task = Literal["sides", "regions", "curve", "none"]
 Levels = tuple[float, float, float]
 
 
@@ -18,10 +18,10 @@ class Frame:
     step: int
     loss: float
     accuracy: float | None  # fraction of points classified correctly; of a curve, the root mean square error
-    # On the movie's grid, the highest y in the first row: (rows, columns), of regions with the classes before it; of a
-    # curve, (columns,).
+    # On the movie's grid, with the highest y in the first row: of shape (rows, columns) for two classes, (classes,
+    # rows, columns) for more, and (columns,) for a curve.
     scores: np.ndarray
-    states: dict[str, list[np.ndarray]]  # one array per layer: "weights", "gradients", and what the optimizer has
+    states: dict[str, list[np.ndarray]]  # "weights", "gradients" and the optimizer's state: one array per layer
     norms: list[float]  # of the gradient of each layer
     network: list[Layer]  # the neurons in columns; [] if the model has none
 
@@ -30,14 +30,15 @@ class Frame:
 class Recording:
     """The frames of a training, and the data that they share.
 
-    `kind` is "sides" of a boundary between two classes, "regions" of more, "curve" of a function of one number, or
-    "none" if there are no points.
+    `task` is what the model learns: the "sides" of a boundary between two classes, the "regions" of more classes, or
+    the "curve" of a function of one number. It is "none" if there are no points.
     """
 
     title: str
-    kind: Kind
-    points: np.ndarray  # (n, 2); of a curve, a number and its target
+    task: Task
+    points: np.ndarray  # (n, 2); for a curve, numbers and their targets
     classes: dict[str, np.ndarray]  # for each label, a mask of shape (n,)
+    class_indices: list[int]  # for each label, the index of its score, by which it is coloured
     levels: Levels  # the scores at one margin, the boundary and the other margin
     xs: np.ndarray  # the coordinates of the grid
     ys: np.ndarray
@@ -45,10 +46,15 @@ class Recording:
     frames: list[Frame]
     losses: list[float]  # of all steps, including those whose frame was dropped
 
+    def class_of_points(self) -> np.ndarray:
+        """The class index of each point, which is 0 for the points of a curve."""
+        classes = zip(self.class_indices, self.classes.values(), strict=True)
+        return sum((index * mask for index, mask in classes), np.zeros(len(self.points), int))
+
 
 class Histograms(NamedTuple):
-    """Those of one kind of numbers (weights, gradients, what an optimizer remembers), on one scale."""
+    """The histograms of one quantity (weights, gradients, or an optimizer's state), all on one scale."""
 
-    reach: str  # the scale ends there on both sides, and 0 is between two bins
-    tallest: list[int]  # bar of each layer in the whole movie
-    counts: list[list[list[int]]]  # by frame and layer
+    reach: str  # the end of the scale on the right, and its negative on the left; 0 is between two bins
+    tallest: list[int]  # the highest bar of each layer in all frames
+    counts: list[list[list[int]]]  # by frame, layer and bin

@@ -1,60 +1,65 @@
-// What a click on a point or on a neuron opens: its player in a frame, which gets other leaves as the movie goes on.
-// `given` is what open_player.py made; without it, `closed` is why.
-// `picks` is called when a point was chosen; where it is true, nothing opens. `opened` hears whether a point is open.
+// A click on a point or on a neuron opens its player in a frame, which gets other leaves as the movie goes on.
+// `data` is what open_player.py made; without data, `closed` says why nothing opens.
+// `picks` is called when a point is chosen, and if it returns true, nothing opens. `opened` is called with true when the
+// player of a point opens, else with false.
 import {host, themeAround} from "../page.js";
 
-export function Inside(given, closed, picks = () => false, opened = (/** @type {boolean} */ _open) => {}) {
+export function Inside(data, closed, picks = () => false, opened = (/** @type {boolean} */ _open) => {}) {
   const one = selector => document.querySelector(selector),
     panels = one(".panels");
   const marks = [...document.querySelectorAll(".mark[data-n]")],
-    units = [...document.querySelectorAll(".network .unit")];
-  let data = null,
-    loaded = null,
-    kind = -1,
+    neurons = [...document.querySelectorAll(".network .unit")];
+  let loaded = null,
+    graph = -1,
     point = 0,
-    unit = null,
+    neuron = null, // of which the player is, if it is not of the point alone
     open = false,
     frame = 0,
-    came = null;
+    opener = null;
 
-  function read() {
-    const found = given;
-    found.told.forEach((one, k) => {
-      one.story.scenes = found.scenes.map(alike => alike[k]).filter(Boolean);
+  // Undo the packing of scenes and weights in open_player.py
+  if (data) {
+    data.graphs.forEach(({story}, k) => {
+      story.scenes = data.scenes.map(alike => alike[k]).filter(Boolean);
     });
-    const [unit, rows] = found.weights;
-    let now = rows[0].map(() => 0);
-    found.weights = unit ? rows.map(row => (now = row.map((x, k) => now[k] + x)).map(x => x * unit)) : rows;
-    return found;
+    const [unit, rows] = data.weights;
+    let sums = rows[0].map(() => 0);
+    data.weights = rows.map(changes => {
+      if (!unit) return changes;
+      sums = sums.map((sum, k) => sum + changes[k]);
+      return sums.map(sum => sum * unit);
+    });
   }
   const post = message => one("#inside iframe").contentWindow.postMessage(message, "*");
 
+  // At a frame; if the page has the weights of the last frame only, these
+  const weights = n => data.weights[Math.min(n, data.weights.length - 1)];
+
   function leaves() {
-    const weights = data.weights.length > 1 ? data.weights[frame] : data.weights[0];
-    return data.told[kind].leaves.map(source => {
+    return data.graphs[graph].leaves.map(source => {
       if (!source) return null;
-      const [at, many] = source,
-        numbers = at < 0 ? data.points[point].slice(-1 - at) : weights.slice(at);
-      return many === null ? numbers[0] : numbers.slice(0, many);
+      const [first, size] = source,
+        numbers = first < 0 ? data.points[point].slice(-1 - first) : weights(frame).slice(first);
+      return size === null ? numbers[0] : numbers.slice(0, size);
     });
   }
 
-  const told = () => ({
-    ...data.told[kind].story,
+  const story = () => ({
+    ...data.graphs[graph].story,
     leaves: leaves(),
     frame: host || innerWidth <= 760 ? {} : {height: Math.max(480, one("#inside").clientHeight - 62)},
   });
   async function show(place) {
     const player = one("#inside iframe"),
-      before = kind;
-    kind = data.kinds[point];
-    if (loaded && before === kind) post({micrograd: "leaves", leaves: leaves()});
-    else if (loaded) post({micrograd: "story", story: told()});
+      before = graph;
+    graph = data.graph_of[point];
+    if (loaded && before === graph) post({micrograd: "leaves", leaves: leaves()});
+    else if (loaded) post({micrograd: "story", story: story()});
     else {
-      const story = JSON.stringify(told()).replace(/</g, "\\u003c");
+      const text = JSON.stringify(story()).replace(/</g, "\\u003c");
       player.dataset.place = place ?? "place=end";
       loaded = new Promise(done => player.addEventListener("load", done, {once: true}));
-      player.srcdoc = data.page.replace('id="story">null<', () => `id="story">${story}<`);
+      player.srcdoc = data.page.replace('id="story">null<', () => `id="story">${text}<`);
       await loaded;
       player.contentDocument.documentElement.dataset.theme = getComputedStyle(document.body).colorScheme;
       return;
@@ -65,10 +70,8 @@ export function Inside(given, closed, picks = () => false, opened = (/** @type {
   // A number for each line of the network, by column, neuron and input: the gradients of the point's loss, or how the
   // weights change until the next frame.
   async function lines(what, n) {
-    data ??= read();
     frame = n;
-    const weights = k => data.weights[Math.min(k, data.weights.length - 1)],
-      flat = [];
+    const flat = [];
     if (what === "changes")
       weights(n).forEach((x, i) => {
         flat[i] = weights(n + 1)[i] - x;
@@ -79,7 +82,7 @@ export function Inside(given, closed, picks = () => false, opened = (/** @type {
         answer = done;
         post({micrograd: "leaves", leaves: leaves(), reply: true});
       });
-      data.told[data.kinds[point]].leaves.forEach((source, k) =>
+      data.graphs[graph].leaves.forEach((source, k) =>
         [grads[k]].flat().forEach((_, j) => {
           if (source?.[0] >= 0) flat[source[0] + j] = grads[k][j] ?? grads[k];
         }),
@@ -87,7 +90,7 @@ export function Inside(given, closed, picks = () => false, opened = (/** @type {
     }
     for (const mark of marks) mark.classList.toggle("chosen", what === "gradients" && +mark.dataset.n === point);
     return data.lines.map(column =>
-      column.map(([first, many]) => Array.from({length: many}, (_, j) => flat[first + j] ?? 0)),
+      column.map(([first, count]) => Array.from({length: count}, (_, j) => flat[first + j] ?? 0)),
     );
   }
   let answer = null;
@@ -96,31 +99,31 @@ export function Inside(given, closed, picks = () => false, opened = (/** @type {
   });
 
   function says() {
-    const what = unit?.dataset.name ?? `Point ${point + 1}`,
-      opened = `${what}${unit ? `, at point ${point + 1}` : ""}`;
+    const name = neuron?.dataset.name ?? `Point ${point + 1}`,
+      opened = `${name}${neuron ? `, at point ${point + 1}` : ""}`;
     const fixed = data?.weights.length === 1 && one("#frame")?.max > 0;
     one("#inside-of").textContent = closed
-      ? `${what} does not open. ${closed}`
+      ? `${name} does not open. ${closed}`
       : `${opened}${fixed ? ", with the weights of the last step" : ""}`;
-    for (const at of units) at.classList.toggle("chosen", at === unit);
+    for (const each of neurons) each.classList.toggle("chosen", each === neuron);
     for (const mark of marks) mark.classList.toggle("chosen", +mark.dataset.n === point);
   }
 
-  // Of a neuron, or null
-  async function begin(neuron, from) {
-    const wasNeuron = unit;
-    came = from;
-    unit = neuron;
+  // Open the player of a neuron or, if that is null, of the point
+  async function begin(chosen, from) {
+    const before = neuron;
+    opener = from;
+    neuron = chosen;
     open = true;
-    if (!closed) data ??= read();
     one("#inside").hidden = false;
     says();
     if (closed) return;
-    panels.classList.toggle("of-point", !unit);
-    panels.classList.toggle("of-unit", !!unit);
+    panels.classList.toggle("of-point", !neuron);
+    panels.classList.toggle("of-unit", !!neuron);
     if (one("#point")) one("#point").value = point + 1;
-    await show(neuron ? `scene=${data.units[units.indexOf(neuron)]}&place=end` : wasNeuron ? "place=end" : null);
-    opened(!unit);
+    if (neuron) await show(`scene=${data.scene_of[neurons.indexOf(neuron)]}&place=end`);
+    else await show(before && "place=end");
+    opened(!neuron);
     one("#inside").scrollIntoView({block: "nearest"});
   }
 
@@ -129,25 +132,25 @@ export function Inside(given, closed, picks = () => false, opened = (/** @type {
     one("#inside").hidden = true;
     panels.classList.remove("of-point", "of-unit");
     if (!closed) opened(false);
-    for (const at of [...marks, ...units]) at.classList.remove("chosen");
-    came?.focus();
+    for (const chosen of [...marks, ...neurons]) chosen.classList.remove("chosen");
+    opener?.focus();
   }
 
-  // One tab stop for all of them
-  units.forEach((unit, k) => {
-    unit.setAttribute("tabindex", k ? -1 : 0);
-    unit.addEventListener("focus", () => {
-      for (const other of units) other.setAttribute("tabindex", other === unit ? 0 : -1);
+  // One tab stop for all neurons
+  neurons.forEach((neuron, k) => {
+    neuron.setAttribute("tabindex", k ? -1 : 0);
+    neuron.addEventListener("focus", () => {
+      for (const each of neurons) each.setAttribute("tabindex", each === neuron ? 0 : -1);
     });
-    unit.addEventListener("keydown", event => {
-      const to = units[k + ({ArrowDown: 1, ArrowUp: -1}[event.key] ?? NaN)];
+    neuron.addEventListener("keydown", event => {
+      const to = neurons[k + ({ArrowDown: 1, ArrowUp: -1}[event.key] ?? NaN)];
       if (to) {
         event.preventDefault();
         to.focus();
       }
     });
   });
-  if (!given && !closed) return {turn(_n) {}};
+  if (!data && !closed) return {turn(_n) {}};
   one("#inside iframe").hidden = !!closed;
   panels.classList.add("opens");
   for (const mark of marks)
@@ -162,7 +165,7 @@ export function Inside(given, closed, picks = () => false, opened = (/** @type {
     point = n - 1;
     if (open || !picks()) begin(null, event.target);
   });
-  for (const neuron of units) {
+  for (const neuron of neurons) {
     neuron.setAttribute("role", "button");
     neuron.addEventListener("click", () => begin(neuron, neuron));
     neuron.addEventListener("keydown", event => {
@@ -190,8 +193,8 @@ if (host) {
   const root = document.documentElement,
     main = document.querySelector("main");
   const dress = () => {
-    const found = themeAround();
-    if (found) root.dataset.theme = found;
+    const theme = themeAround();
+    if (theme) root.dataset.theme = theme;
   };
   root.classList.add("framed");
   dress();

@@ -1,4 +1,5 @@
 // The page is a function of the frame number: `show` draws a frame, everything else only selects it.
+import "./fit.js";
 import {Inside} from "./inside.js";
 import {html, put} from "../html.js";
 import {host} from "../page.js";
@@ -48,37 +49,37 @@ function show(n) {
   if (host) host.dataset.frame = String(now); // notebooks may reload the page when it scrolls back into view
 }
 
-// The histograms of what was chosen: weights, gradients, or what the optimizer remembers.
+// The histograms of the chosen quantity: weights, gradients, or a part of the optimizer's state
 function showBars(frame) {
-  const [reach, tallest, counts] = film.kinds[one("select#kind")?.value ?? "weights"] ?? [];
+  const [reach, tallest, counts] = film.histograms[one("select#quantity")?.value ?? "weights"] ?? [];
   all(".layer").forEach((layer, i) => {
-    const parts = bars(counts[now][i]);
+    const paths = bars(counts[now][i]);
     const texts = {".least": `\u2212${reach}`, ".most": reach, ".note": frame.notes[i]};
     // BINS in panels.py
     layer.querySelector(".bars").setAttribute("viewBox", `0 ${-tallest[i]} 28 ${tallest[i]}`);
-    layer.querySelectorAll(".bars path").forEach((path, half) => path.setAttribute("d", parts[half]));
+    layer.querySelectorAll(".bars path").forEach((path, half) => path.setAttribute("d", paths[half]));
     for (const place in texts) layer.querySelector(place).textContent = texts[place];
   });
 }
 
 // The bars below and above zero, one unit per bin and per count. Keep in sync with `bars` in panels.py.
 function bars(counts) {
-  const each = counts.map((n, i) => (n ? `M${i + 0.1} 0v-${n}h.8v${n}z` : ""));
-  return [each.slice(0, counts.length / 2).join(""), each.slice(counts.length / 2).join("")];
+  const paths = counts.map((n, i) => (n ? `M${i + 0.1} 0v-${n}h.8v${n}z` : ""));
+  return [paths.slice(0, counts.length / 2).join(""), paths.slice(counts.length / 2).join("")];
 }
 
 // The lines of the network: a letter is a weight in ninths of the largest. Keep in sync with `lines` in network_svg.py.
 function weights(letters) {
-  const alike = {};
+  const pathOf = {};
   [...letters].forEach((letter, i) => {
-    alike[letter] = (alike[letter] ?? "") + film.ends[i];
+    pathOf[letter] = (pathOf[letter] ?? "") + film.ends[i];
   });
   return Object.entries(film.looks)
-    .filter(([letter]) => alike[letter])
-    .map(([letter, [look, wide]]) => html`<path class="w ${look}" style="--wide:${wide}" d="${alike[letter]}" />`);
+    .filter(([letter]) => pathOf[letter])
+    .map(([letter, [look, wide]]) => html`<path class="w ${look}" style="--wide:${wide}" d="${pathOf[letter]}" />`);
 }
 
-// The lines as the gradients of one point's loss, or as what the step changes; the width is absolute, as in the player.
+// The lines as the gradients of one point's loss, or as the changes of a step; the width is absolute, as in the player.
 async function drawLines(flows = false) {
   const what = one("#lines")?.value ?? "weights",
     frame = now,
@@ -105,15 +106,13 @@ async function drawLines(flows = false) {
   );
   one(".network .lines").classList.toggle("flows", flows && what === "gradients");
   const {g, c, k, j} = all.reduce((most, line) => (Math.abs(line.g) > Math.abs(most.g) ? line : most));
-  const line = `of input ${j + 1} of neuron ${k + 1} in layer ${c + 1}`;
-  one("#largest").textContent =
+  const line = `of input ${j + 1} of neuron ${k + 1} in layer ${c + 1}`,
+    point = `Point ${inside.point()}`;
+  const [some, none] =
     what === "changes"
-      ? g
-        ? `This step changes most the weight ${line}: by ${written(g)}.`
-        : "Nothing changes after the last frame."
-      : g
-        ? `Point ${inside.point()}: the largest dloss/dw is ${written(g)}, ${line}.`
-        : `Point ${inside.point()}: every dloss/dw is 0.`;
+      ? [`This step changes most the weight ${line}: by ${written(g)}.`, "Nothing changes after the last frame."]
+      : [`${point}: the largest dloss/dw is ${written(g)}, ${line}.`, `${point}: every dloss/dw is 0.`];
+  one("#largest").textContent = g ? some : none;
 }
 
 one("#lines")?.addEventListener("change", () => drawLines(true));
@@ -174,40 +173,28 @@ addEventListener("keydown", event => {
 one("#play").addEventListener("click", () => play(!playing));
 one("#back").addEventListener("click", () => seek(now - 1));
 one("#next").addEventListener("click", () => seek(now + 1));
-one("#kind")?.addEventListener("change", () => show(now));
+one("#quantity")?.addEventListener("change", () => show(now));
 one("#speed").addEventListener("click", () => setSpeed(speed + 1));
 one("#frame").addEventListener("input", event => seek(Number(event.target.value)));
-addEventListener("hashchange", () => seek(asked() ?? now));
+addEventListener("hashchange", () => seek(frameOfHash() ?? now));
 
-// #frame=12
-function asked() {
-  const found = /^#frame=(\d+)$/.exec(location.hash);
-  return found ? Number(found[1]) : null;
+// 12 of #frame=12, or null
+function frameOfHash() {
+  const match = /^#frame=(\d+)$/.exec(location.hash);
+  return match && Number(match[1]);
 }
 
-// Neurons are as large as the place of the network allows.
-const sizes = new ResizeObserver(seen => {
-  for (const {
-    target,
-    contentRect: {width, height},
-  } of seen) {
-    const [across, down] = target.dataset.full.split(" ").map(Number);
-    target.style.setProperty("--unit", String(Math.min(1.4, width / across, height / down)));
-  }
-});
-all(".network").forEach(svg => sizes.observe(svg));
-
-// With the gradients on the lines, a point stays in the picture
 const inside = Inside(
   film.inside,
   film.closed,
+  // With gradients or changes on the lines, a chosen point does not open
   () => {
     const picks = one("#lines") && one("#lines").value !== "weights";
     if (picks) drawLines(true);
     return picks;
   },
+  // While the player of a point is open, the network shows its gradients
   open => {
-    // while the player of a point is open, the network shows its gradients
     const lines = one("#lines");
     if (!lines || lines.value !== (open ? "weights" : "gradients")) return drawLines(open);
     lines.value = open ? "gradients" : "weights";
@@ -215,4 +202,4 @@ const inside = Inside(
   },
 );
 setSpeed(0);
-show(asked() ?? Number(host?.dataset.frame ?? last)); // what was learnt; Play begins again
+show(frameOfHash() ?? Number(host?.dataset.frame ?? last)); // the trained model; Play begins with the first frame

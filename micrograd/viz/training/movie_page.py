@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from html import escape
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..page import Page, asset, join, palette, script, sheet, uncommented
 from ..text import clean, text_width
@@ -19,33 +18,29 @@ PAD, HEAD, LEGEND = 12, 36, 26
 WIDE, NARROW = 740, 476  # width of the panels on the left of the still, at most, and on the right
 
 
-def page(film: Recording, opens: dict[str, Any]) -> Page:
-    """The page, which opens at the first frame; its static fallback shows the last.
+def page(film: Recording, player: dict[str, Any]) -> Page:
+    """The page, which shows the last frame at first, as its static fallback does.
 
-    `opens` is what a click on a point or a neuron opens: see `open_player`.
+    `player` is the data of the player that a click on a point or a neuron opens: see `open_player`.
     """
-    frames, kinds = film.frames, panels.histograms(film)
-    moving = {
+    frames, histograms, opens = film.frames, panels.histograms(film), "inside" in player
+    data = {
         "frames": panels.moving(film),
-        "kinds": kinds,
+        "histograms": histograms,
         "ends": network_svg.ends(frames[0].network) if frames[0].network else [],
         "looks": network_svg.LOOKS,
     }
-    sides = _sides(film, frames, kinds, "inside" in opens)
     across, up = panels.plane_size(film)
-    sections = ["\n".join(_section(panel, kinds, "inside" in opens) for panel in side) for side in sides if side]
-    html = page_with_player(
-        "movie",
-        film.title,
-        moving | opens,
-        aspect=f"{across / up:.3f}",
-        sides="\n".join(f'<div class="column">\n{side}\n</div>' for side in sections),
-    )
+    columns = []
+    for side in _sides(film, frames, histograms, opens):
+        sections = "\n".join(_section(panel, histograms, opens) for panel in side)
+        columns.append(f'<div class="column">\n{sections}\n</div>')
+    html = page_with_player("movie", film.title, data | player, aspect=f"{across / up:.3f}", sides="\n".join(columns))
     return Page(html, still(film, frames[-1]), alt_text(film))
 
 
 def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str) -> str:
-    """A page of pictures; if its data has "inside" or "closed", a click there shows a player."""
+    """A page of pictures; if its data has "inside" or "closed", a click on a picture shows a player."""
     return join(
         f"training/{name}",
         title,
@@ -58,31 +53,38 @@ def page_with_player(name: str, title: str, data: dict[str, Any], **markup: str)
 
 
 def choice(count: int) -> str:
-    """Where a point is chosen by its number, without a pointer."""
+    """A field to choose a point by its number, without a pointer."""
     field = f'<input id="point" type="number" min="1" max="{count}" placeholder="1 to {count}">'
     return f"<label>look inside: point {field}</label>"
 
 
 # ------------------------------------------------------------------------------------------------ panels
-# Name, heading, what is beside it, height in the still, and a function that draws it in its box there, or in the page.
-Panel = tuple[str, str, str, float, Callable[[Box | None], str]]
+class Panel(NamedTuple):
+    """A panel of the page or of a picture. `name` is the id of the text in the page that stands beside the heading."""
+
+    name: str
+    heading: str
+    aside: str  # the text beside the heading
+    height: float  # in a picture
+    draw: Callable[[Box | None], str]  # in a box of a picture, or as markup of the page
 
 
 def _sides(
-    film: Recording, frames: list[Frame], kinds: dict[str, Histograms], opens: bool = False, wide: float = WIDE
+    film: Recording, frames: list[Frame], histograms: dict[str, Histograms], opens: bool = False, wide: float = WIDE
 ) -> list[list[Panel]]:
     """The panels on the left, where the plane is, and those on the right; they show the first of the frames.
 
-    In a picture, the plane is at most so `wide`.
+    In a picture, the plane has at most the width `wide`.
     """
     frame = frames[0]
-    loss: Panel = "loss", "Loss", f"{typeset(frame.loss)}, step {frame.step}", 180, partial(panels.loss, film, frame)
-    bars: Panel = "kind", "By layer", "weights", 180, partial(panels.weights, film, frame, kinds["weights"])
+    aside = f"{typeset(frame.loss)}, step {frame.step}"
+    loss = Panel("loss", "Loss", aside, 180, partial(panels.loss, film, frame))
+    bars = Panel("quantity", "By layer", "weights", 180, partial(panels.weights, film, frame, histograms["weights"]))
     right = [bars] if film.layers else []
-    if film.kind == "none":
+    if film.task == "none":
         return [[loss, *right]]
     high, draw = _plane_still(film, wide)[1] + HEAD + LEGEND + PAD, partial(_plane, film, frames, opens)
-    plane: Panel = "right", PLANE[film.kind], panels.right(film, frame), high, draw
+    plane = Panel("right", PLANE[film.task], panels.right(film, frame), high, draw)
     if not all(f.network for f in frames):
         return [[plane], [loss, *right]]
     network = network_panel([f.network for f in frames], [each.network for each in film.frames])
@@ -91,79 +93,81 @@ def _sides(
 
 def network_panel(frames: list[list[Layer]], film: list[list[Layer]], high: float = 300) -> Panel:
     """The panel of the network in these frames of a film."""
-    return "network", "Network", "", high, partial(network_svg.network, frames, network_svg.widest(film))
+    return Panel("network", "Network", "", high, partial(network_svg.network, frames, network_svg.widest(film)))
 
 
 def _plane_still(film: Recording, wide: float = WIDE) -> tuple[int, float]:
-    """Width and height of the plane in a picture with room for a plane so wide, and two thirds as high."""
+    """Width and height of the plane in a picture with room for a plane of width `wide`, and two thirds as high."""
     across, up = panels.plane_size(film)
-    part = wide * min(1 / across, 0.675 / up)
-    return max(round(part * across), 420), part * up
+    scale = wide * min(1 / across, 0.675 / up)
+    return max(round(scale * across), 420), scale * up
 
 
 def _plane(film: Recording, frames: list[Frame], opens: bool, box: Box | None) -> str:
-    """The boundary or the curve, and what its signs mean."""
+    """The boundary or the curve, and its legend."""
     if box:
         x, y, wide, high = box
         inner = panels.boundary(film, frames, (x, y, wide, high - LEGEND))
         return "\n".join([inner, *_legend_row(film, x, y + high - 8)])
-    legend = "".join(f"<span>{icon}{text}</span>" for icon, text in _legend(film))
+    legend = "".join(f"<span><svg {ICON}>{icon}</svg>{text}</span>" for icon, text in _legend(film))
     legend += choice(len(film.points)) if opens else ""
     return f'{panels.boundary(film, frames)}\n<p class="legend">{legend}</p>'
 
 
+ICON = 'viewBox="0 0 22 14" aria-hidden="true"'
 SCALE = "".join(
     f'<span><i style="height:{thickness(float(g)):g}px"></i>{g}</span>' for g in ("0.0001", "0.01", "1", "100")
 )
 
 
-def _section(panel: Panel, kinds: Collection[str], opens: bool) -> str:
+def _section(panel: Panel, quantities: Collection[str], opens: bool) -> str:
     """A panel of the page."""
     name, heading, aside, _, draw = panel
-    aside = f'<span id="{name}">{aside}</span>'
-    if name == "kind" and len(kinds) > 1:
-        options = "".join(f"<option>{escape(kind)}</option>" for kind in kinds)
-        heading, aside = f'<label for="kind">{heading}</label>', f'<select id="kind">{options}</select>'
-    legend = ""
+    aside, legend = f'<span id="{name}">{aside}</span>', ""
+    if name == "quantity" and len(quantities) > 1:
+        heading, aside = f'<label for="{name}">{heading}</label>', _select(name, quantities)
     if name == "network" and opens:
-        options = "".join(f"<option>{kind}</option>" for kind in ("weights", "gradients", "changes"))
-        aside = f'<label>lines: <select id="lines">{options}</select></label>'
+        aside = f"<label>lines: {_select('lines', ('weights', 'gradients', 'changes'))}</label>"
         legend = f'<p id="flow" class="legend" hidden>{SCALE}<span id="largest" role="status"></span></p>'
     return f'<section class="panel">\n<h2>{heading} {aside}</h2>\n{draw(None)}\n{legend}</section>'
+
+
+def _select(name: str, options: Collection[str]) -> str:
+    return f'<select id="{name}">{"".join(f"<option>{escape(option)}</option>" for option in options)}</select>'
 
 
 def alt_text(film: Recording) -> str:
     """The movie as text: its title, and its first and last frame."""
     began, ended = (panels.says(film, film.frames[i]) for i in (0, -1))
-    what = f" of a {PLANE[film.kind].lower()}" if film.kind != "none" else ""
+    what = f" of a {PLANE[film.task].lower()}" if film.task != "none" else ""
     return f"{clean(film.title)}: a movie{what}, {len(film.frames)} frames\n{began}\n{ended}"
 
 
 # ------------------------------------------------------------------------------------------------ one frame
 def still(film: Recording, frame: Frame) -> str:
-    """A frame as an SVG document: the panels of the page."""
+    """A frame as an SVG document, with the panels of the page."""
     sides = _sides(film, [frame], panels.histograms(film))
-    wide = [(_plane_still(film)[0] if side[0][0] == "right" else NARROW) + 2 * PAD for side in sides]
-    return picture(sides, wide, film.title, panels.says(film, frame))
+    widths = [(_plane_still(film)[0] if side[0].name == "right" else NARROW) + 2 * PAD for side in sides]
+    return picture(sides, widths, film.title, panels.says(film, frame))
 
 
 def pictures(film: Recording, width: float) -> Iterator[str]:
-    """The plane and the loss, or what there is without points, for each frame, as SVG documents of this width."""
-    kinds = panels.histograms(film)
+    """The plane and the loss, or all panels if there are no points, for each frame, as SVG documents of this width."""
+    histograms = panels.histograms(film)
     for frame in film.frames:
-        found = chain.from_iterable(_sides(film, [frame], kinds, wide=width - 4 * PAD))
-        shown = [panel for panel in found if panel[0] in ("right", "loss") or film.kind == "none"]
+        sides = _sides(film, [frame], histograms, wide=width - 4 * PAD)
+        shown = [panel for side in sides for panel in side if panel.name in ("right", "loss") or film.task == "none"]
         yield picture([shown], [width - 2 * PAD], film.title, panels.says(film, frame))
 
 
 def picture(sides: list[list[Panel]], widths: Sequence[float], name: str, says: str) -> str:
     """Panels side by side as an SVG document, in the viewer's light or dark colours."""
-    high = max(sum(panel[3] + PAD for panel in side) for side in sides)
+    high = max(sum(panel.height + PAD for panel in side) for side in sides)
     parts, x = [], PAD
     for side, wide in zip(sides, widths, strict=True):
         y = float(PAD)
-        for _, heading, aside, share, draw in side:
-            tall = share * (high - PAD * len(side)) / sum(panel[3] for panel in side)
+        for _, heading, aside, height, draw in side:
+            tall = height * (high - PAD * len(side)) / sum(panel.height for panel in side)
             parts += [
                 f'<rect class="panel-ground" x="{x}" y="{y:g}" width="{wide}" height="{tall:g}" rx="12"/>',
                 f'<text class="heading" x="{x + PAD}" y="{y + 23:g}">{heading}</text>',
@@ -186,25 +190,25 @@ def picture(sides: list[list[Panel]], widths: Sequence[float], name: str, says: 
 
 
 def _legend_row(film: Recording, x: float, y: float) -> list[str]:
-    parts = []
+    row = []
     for icon, text in _legend(film):
-        parts.append(icon.replace("<svg ", f'<svg x="{x:g}" y="{y - 11:g}" width="22" height="14" ', 1))
-        parts.append(f'<text class="tick" x="{x + 27:g}" y="{y:g}">{text}</text>')
+        row.append(f'<svg x="{x:g}" y="{y - 11:g}" width="22" height="14" {ICON}>{icon}</svg>')
+        row.append(f'<text class="tick" x="{x + 27:g}" y="{y:g}">{text}</text>')
         x += 27 + text_width(text, 11.5) + 16
-    return parts
+    return row
 
 
 def _legend(film: Recording) -> list[tuple[str, str]]:
-    """(icon, meaning) pairs, as markup."""
-    low, middle, high = map(panels.plain, film.levels)
+    """(icon, meaning) pairs, as markup; the elements of an icon are for an <svg> with the attributes `ICON`."""
+    low, middle, high = map(panels.number_text, film.levels)
     line, margin = '<path class="line" d="M0 7h22"/>', '<path class="line margin" d="M0 7h22"/>'
-    if film.kind == "curve":
+    if film.task == "curve":
         dot = f'<g transform="scale(.6)">{panels.mark(film, 0, 18, 12)}</g>'
         icons = [(line, "the model"), (dot, "what it learns from")]
     else:
         icons = [
             (f'<g transform="scale(.5)">{panels.mark(film, i, 22, 14)}</g>', f"class {name}".replace("-", "\u2212"))
-            for i, name in zip(panels.class_indices(film), film.classes, strict=True)
+            for i, name in zip(film.class_indices, film.classes, strict=True)
         ]
-        icons += [(line, f"score {middle}"), (margin, f"margins {low} and {high}")] if film.kind == "sides" else []
-    return [(f'<svg viewBox="0 0 22 14" aria-hidden="true">{icon}</svg>', escape(text)) for icon, text in icons]
+        icons += [(line, f"score {middle}"), (margin, f"margins {low} and {high}")] if film.task == "sides" else []
+    return [(icon, escape(text)) for icon, text in icons]

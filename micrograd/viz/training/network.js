@@ -1,3 +1,4 @@
+import "./fit.js";
 import {Inside} from "./inside.js";
 
 const {inside, closed} = JSON.parse(document.getElementById("network").textContent);

@@ -10,7 +10,7 @@ import numpy as np
 Colour = tuple[int, ...]  # red, green, blue, alpha, each in 0..255
 
 # Orange below zero, blue above, and transparent at zero, so that the background shows through, light or dark. The last
-# colour is that of nan.
+# colour is for nan.
 SHADES = 31  # on each side of zero
 UNKNOWN = (90, 103, 125, 210)
 PALETTE: list[Colour] = [
@@ -33,7 +33,7 @@ def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:
     height, width = pixels.shape
     chunks = {
         b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),  # 8 bits a pixel, with a palette
-        b"PLTE": bytes(part for colour in palette for part in colour[:3]),
+        b"PLTE": bytes(channel for colour in palette for channel in colour[:3]),
         b"tRNS": bytes(colour[3] for colour in palette),
         b"IDAT": _compressed(pixels.astype(np.uint8)),
         b"IEND": b"",
@@ -41,11 +41,11 @@ def png(pixels: np.ndarray, palette: Sequence[Colour]) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, chunks, chunks.values()))
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+def _chunk(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
 def _compressed(pixels: np.ndarray) -> bytes:
-    """The compressed rows, as they are (filter 0) or as differences from the pixel on the left (1)."""
-    ways = enumerate((pixels, np.diff(pixels, axis=1, prepend=np.uint8(0))))
-    return min((zlib.compress(np.insert(rows, 0, way, axis=1).tobytes(), 9) for way, rows in ways), key=len)
+    """The compressed rows of pixels (filter 0), or of differences from the pixel on the left (1) if that is shorter."""
+    filtered = enumerate((pixels, np.diff(pixels, axis=1, prepend=np.uint8(0))))
+    return min((zlib.compress(np.insert(rows, 0, n, axis=1).tobytes(), 9) for n, rows in filtered), key=len)

@@ -1,8 +1,8 @@
 """The panels of a movie as SVG: boundary or curve, network, loss, weights.
 
-The page and `cinema.still` share these panels. To play, the page changes only the visible part of the strips of images,
-the lines, the cursor, the weights and the bars; `moving` has these, one dict per frame. Colours, light and dark, are in
-movie.css.
+The page and `movie_page.still` share these panels. To play, the page changes only the visible part of the strips of
+images, the lines, the cursor, the weights and the bars. `moving` returns these, one dict per frame. Light and dark
+colours are in palette.css.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ from .frames import Frame, Histograms, Recording
 from .palette_png import PALETTE, SHADES, UNKNOWN, Colour, uri
 from .plots import wants_log
 
-LONGER = 1000  # side of the boundary, in units; the other follows from the grid
+LONGER = 1000  # the longer side of the boundary, in units; the other side follows from the grid
 CURVE_HEIGHT = 640
 MAX_POINTS = 1000  # of more points, every second, third, ... is drawn
 DARKEST = 3.0  # distance of the darkest shade from the boundary, in margins
 BINS = 28
-MOST_ODD = 40  # crosses of losses that are nan or inf
+MAX_CROSSES = 40  # at the steps whose loss is nan or inf
 
 REGIONS: list[Colour] = [
     *[(*bytes.fromhex(colours()[0][name][1:]), round(150 * i / SHADES)) for name in MANY for i in range(SHADES + 1)],
@@ -65,29 +65,32 @@ def says(film: Recording, frame: Frame) -> str:
 
 
 def right(film: Recording, frame: Frame) -> str:
-    """How right the answers are, in words."""
+    """The accuracy of the answers, in words."""
     if frame.accuracy is None:
         return ""
-    return f"off by {typeset(frame.accuracy)}" if film.kind == "curve" else f"{100 * frame.accuracy:.3g}\u202f% right"
+    return f"off by {typeset(frame.accuracy)}" if film.task == "curve" else f"{100 * frame.accuracy:.3g}\u202f% right"
 
 
 def _norm_texts(film: Recording, frame: Frame) -> list[str]:
-    """For each layer, the norm of its gradient, and how many of its weights are nan or inf.
+    """For each layer, the norm of its gradient, and the number of its weights that are nan or inf.
 
-    A layer without a gradient in any frame, and a frame without any, as one after `zero_grad()`, have no norm.
+    Layers whose gradient is 0 in all frames have no norm. Neither has a frame in which all gradients are 0, as after
+    `zero_grad()`.
     """
-    odd = [int((~np.isfinite(w)).sum()) for w in frame.states["weights"]]
-    known = np.any([each.norms for each in film.frames], axis=0) & any(frame.norms)
-    norms = [f"gradient {typeset(norm)}" for norm in frame.norms]
-    parts = zip(np.where(known, norms, ""), [f"{k} nan or inf" if k else "" for k in odd], strict=True)
-    return [", ".join(filter(None, each)) for each in parts]
+    has_norm = np.any([each.norms for each in film.frames], axis=0) & any(frame.norms)
+    texts = []
+    for norm, shown, weights in zip(frame.norms, has_norm.tolist(), frame.states["weights"], strict=True):
+        odd = int((~np.isfinite(weights)).sum())
+        notes = [f"gradient {typeset(norm)}"] * shown + [f"{odd} nan or inf"] * (odd > 0)
+        texts.append(", ".join(notes))
+    return texts
 
 
 # ------------------------------------------------------------------------------------------------ the plane
 def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
     """Palette indices of the scores, not rounded."""
     low, middle, high = film.levels
-    if film.kind == "regions":
+    if film.task == "regions":
         lead = np.clip(leads(scores).max(axis=0) / ((high - low) / 2) / DARKEST, 0, 1)
         index = hue(scores.argmax(axis=0)) * (SHADES + 1) + np.round(lead * SHADES)
         return np.where(np.isnan(scores).any(axis=0), len(REGIONS) - 1, np.nan_to_num(index))
@@ -96,14 +99,14 @@ def shades(film: Recording, scores: np.ndarray) -> np.ndarray:
 
 
 def boundary_paths(film: Recording, frame: Frame) -> list[str]:
-    """The paths of margin, boundary and margin; of regions, one path for all boundaries; of a curve, the curve."""
-    if film.kind == "none":
+    """The paths of one margin, the boundary and the other margin. A curve is one path, and so are all regions."""
+    if film.task == "none":
         return []
-    if film.kind == "curve":
+    if film.task == "curve":
         curve = np.stack([film.xs, frame.scores], axis=1)[np.isfinite(frame.scores)]
-        places = simplified(np.clip(_on_panel(film, curve), -999, 1999).tolist(), 0.4)
-        return [_svg_path(places)]
-    if film.kind == "regions":
+        points = np.clip(_on_panel(film, curve), -999, 1999).tolist()
+        return [_svg_path(simplified(points, 0.4))]
+    if film.task == "regions":
         return ["".join(_level(film, lead, 0.0) for lead in leads(frame.scores))]
     return [_level(film, frame.scores, level) for level in film.levels]
 
@@ -115,31 +118,34 @@ def _level(film: Recording, grid: np.ndarray, level: float) -> str:
 
 def _svg_path(line: Sequence[Sequence[float]], unit: float = 1.0) -> str:
     """An SVG path of straight segments, in whole numbers and in relative coordinates, which are shorter."""
-    places = [(round(x * unit), round(y * unit)) for x, y in line]
-    steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(places) if (x0, y0) != (x1, y1)]
-    return "M{},{}l".format(*places[0]) + " ".join(steps).replace(",-", "-").replace(" -", "-") if steps else ""
+    points = [(round(x * unit), round(y * unit)) for x, y in line]
+    steps = [f"{x1 - x0},{y1 - y0}" for (x0, y0), (x1, y1) in pairwise(points) if (x0, y0) != (x1, y1)]
+    if not steps:
+        return ""
+    start = "M{},{}l".format(*points[0])
+    return start + " ".join(steps).replace(",-", "-").replace(" -", "-")  # a minus sign separates numbers too
 
 
 def boundary(film: Recording, frames: Sequence[Frame], box: Box | None = None) -> str:
     """Shades, lines and points of the first frame; the page moves its view box through the strip of all shades."""
     wide, high = plane_size(film)
-    names = ["line margin", "line", "line margin"] if film.kind == "sides" else ["line"]
-    drawn = [
-        f'<path class="{name}" d="{path}"/>' for name, path in zip(names, boundary_paths(film, frames[0]), strict=True)
-    ]
-    picture = [*marks(film), *drawn]
-    if film.kind != "curve":
-        picture = [_image(film, frames), *drawn, *marks(film)]
-    says = escape(_spoken(film))
+    names = ["line margin", "line", "line margin"] if film.task == "sides" else ["line"]
+    named = zip(names, boundary_paths(film, frames[0]), strict=True)
+    lines = [f'<path class="{name}" d="{path}"/>' for name, path in named]
+    if film.task == "curve":
+        picture = [*marks(film), *lines]
+    else:
+        picture = [_image(film, frames), *lines, *marks(film)]
     place = 'x="{:g}" y="{:g}" width="{:g}" height="{:g}" '.format(*box) if box else ""
-    start = f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{says}">'
+    label = escape(_description(film))
+    start = f'<svg class="boundary" {place}viewBox="0 0 {wide} {high}" role="img" aria-label="{label}">'
     return "".join([start, *picture, "</svg>"])
 
 
 def _image(film: Recording, frames: Sequence[Frame]) -> str:
-    """The scores of the frames as images, one below the other, of which the first is seen."""
+    """The scores of the frames as images, one below the other, of which the first is visible."""
     (rows, columns), (wide, high) = frames[0].scores.shape[-2:], plane_size(film)
-    palette = REGIONS if film.kind == "regions" else PALETTE
+    palette = REGIONS if film.task == "regions" else PALETTE
     strip = uri(np.concatenate([shades(film, frame.scores) for frame in frames]), palette)
     return (  # cropped to the centres of the outermost pixels, so that no adjacent image blends in
         f'<svg class="shades" width="{wide}" height="{high}" viewBox="0.5 0.5 {columns - 1} {rows - 1}" '
@@ -150,7 +156,7 @@ def _image(film: Recording, frames: Sequence[Frame]) -> str:
 
 def plane_size(film: Recording) -> tuple[int, int]:
     """Width and height of the boundary panel, in units."""
-    if film.kind in ("curve", "none"):
+    if film.task in ("curve", "none"):
         return LONGER, CURVE_HEIGHT
     return round(_unit(film) * (len(film.xs) - 1)), round(_unit(film) * (len(film.ys) - 1))
 
@@ -166,40 +172,35 @@ def _on_panel(film: Recording, points: np.ndarray) -> np.ndarray:
     return (points - low) / (np.array([film.xs[-1], film.ys[-1]]) - low) * (wide, -high) + (0, high)
 
 
-def class_indices(film: Recording) -> list[int]:
-    """The index of each class: 0 and 1 for two sides, else the label, which is the index of its score."""
-    return list(range(len(film.classes))) if film.kind == "sides" else [int(float(name)) for name in film.classes]
-
-
-def mark(film: Recording, i: int, x: float, y: float, more: str = "") -> str:
-    """The marker of a point of class i."""
-    look = f"s{i}" if film.kind == "sides" else "target" if film.kind == "curve" else f"c{hue(i)}"
-    (dx, dy), way = shape(i).start, shape(i).way
-    path = f'path class="mark {look}"{more} d="M{x + dx:.0f} {y + dy:.0f}{way}"'
-    circle = f'circle class="mark {look}"{more} cx="{x:.0f}" cy="{y:.0f}" r="{dx}"'
-    return f"<{path if way else circle}/>"
+def mark(film: Recording, index: int, x: float, y: float, attributes: str = "") -> str:
+    """The marker of a point of the class with this index."""
+    look = {"sides": f"s{index}", "curve": "target"}.get(film.task, f"c{hue(index)}")
+    _, _, _, (dx, dy), way = shape(index)
+    if way:
+        return f'<path class="mark {look}"{attributes} d="M{x + dx:.0f} {y + dy:.0f}{way}"/>'
+    return f'<circle class="mark {look}"{attributes} cx="{x:.0f}" cy="{y:.0f}" r="{dx}"/>'
 
 
 def marks(film: Recording) -> list[str]:
-    """The markers of the points; of very many, some."""
+    """The markers of the points, or of some of them if there are very many."""
     every = -(-len(film.points) // MAX_POINTS)
-    classes = zip(class_indices(film), film.classes.values(), strict=True)
-    mine = sum((i * mask for i, mask in classes), np.zeros(len(film.points), int)).tolist()
-    places = enumerate(_on_panel(film, film.points).tolist())
-    return [mark(film, mine[n], x, y, f' data-n="{n}"') for n, (x, y) in places if n % every == 0]
+    points = zip(film.class_of_points().tolist(), _on_panel(film, film.points).tolist(), strict=True)
+    drawn = list(enumerate(points))[::every]
+    return [mark(film, index, x, y, f' data-n="{n}"') for n, (index, (x, y)) in drawn]
 
 
-def _spoken(film: Recording) -> str:
-    if film.kind == "curve":
+def _description(film: Recording) -> str:
+    if film.task == "curve":
         return "The curve of the model's answers, and the points that it learns from"
-    each = [f"{shape(i).name} are class {name}" for i, name in enumerate(film.classes)]
-    at = f" with lines at {', '.join(map(plain, film.levels))}" if film.kind == "sides" else " by class"
-    return f"The plane, shaded by the model's score,{at}; {', '.join(each)}"
+    classes = zip(film.class_indices, film.classes, strict=True)
+    shapes = [f"{shape(index).name} are class {name}" for index, name in classes]
+    shades = f" with lines at {', '.join(map(number_text, film.levels))}" if film.task == "sides" else " by class"
+    return f"The plane, shaded by the model's score,{shades}; {', '.join(shapes)}"
 
 
 # ------------------------------------------------------------------------------------------------ the loss
 class Curve:
-    """The losses of all steps, on a linear or logarithmic scale (see `wants_log`)."""
+    """The losses of all steps, on a linear or a logarithmic scale (see `wants_log`)."""
 
     def __init__(self, film: Recording):
         self.losses: np.ndarray = np.array(film.losses, float)
@@ -212,7 +213,7 @@ class Curve:
         self.high: float = float(shown.max()) if shown.max() - self.low > 1e-300 else self.low + 1
 
     def at(self, step: int, loss: float) -> tuple[float, float]:
-        """Where a loss is, in percent of the panel; values that the scale cannot show are at the top."""
+        """The place of a loss, in percent of the panel; values that the scale cannot show are at the top."""
         shown = np.isfinite(loss) and (loss > 0 or not self.log)
         height = (log10(loss) if self.log else loss) if shown else self.high
         return round(100 * step / self.last, 2), round(100 * ((self.high - height) / (self.high - self.low)), 2)
@@ -224,7 +225,7 @@ class Curve:
         )
 
     def places(self) -> list[tuple[float, float]]:
-        """Points of the finite losses; of very many, only the lowest and highest in each short run."""
+        """The places of the finite losses; of very many, only the lowest and the highest in each short run."""
         steps = np.flatnonzero(self.known).tolist()
         few = -(-len(steps) // 400)
         if few > 1:
@@ -233,20 +234,21 @@ class Curve:
         return [self.at(step, self.losses[step]) for step in steps]
 
     def odd(self) -> list[float]:
-        """Where the losses are nan or inf; of very many, some."""
+        """The x coordinates of losses that are nan or inf, or of some of them if there are very many."""
         steps = np.flatnonzero(~self.known).tolist()
-        return [self.at(step, self.low)[0] for step in steps[:: -(-len(steps) // MOST_ODD) or 1]]
+        return [self.at(step, self.low)[0] for step in steps[:: -(-len(steps) // MAX_CROSSES) or 1]]
 
     def ticks(self) -> list[tuple[float, str]]:
         """(y, text) of each tick."""
         if self.log:
-            whole = [10.0**i for i in range(ceil(self.low), floor(self.high) + 1)]
-            values = whole if len(whole) > 1 else [float(f"{10**h:.1g}") for h in (self.low, self.high)]
+            values = [10.0**i for i in range(ceil(self.low), floor(self.high) + 1)]
+            if len(values) < 2:
+                values = [float(f"{10**exponent:.1g}") for exponent in (self.low, self.high)]
             values = values[:: -(-len(values) // 5)]
         else:
             step = _nice((self.high - self.low) / 3)
             values = [i * step for i in range(ceil(self.low / step), floor(self.high / step) + 1)]
-        return [(self.at(0, value)[1], plain(value)) for value in values]
+        return [(self.at(0, value)[1], number_text(value)) for value in values]
 
 
 def loss(film: Recording, frame: Frame, box: Box | None = None) -> str:
@@ -255,8 +257,8 @@ def loss(film: Recording, frame: Frame, box: Box | None = None) -> str:
     x, y = curve.at(frame.step, frame.loss)
     wide, high = size("loss", box)
     path = curve.path(wide, high)
-    # A nested <svg> clips without a clipPath, whose id two stills on a page would share; it has room
-    # above and below for the width of the line.
+    # A nested <svg> clips without a clipPath, whose id two stills on a page would share. It has room above and below
+    # for the width of the line.
     so_far = (
         f'<svg class="so-far" y="-9" width="{x / 100 * wide:g}" height="{high + 18:g}">'
         f'<path class="curve" transform="translate(0 9)" d="{path}"/></svg>'
@@ -285,30 +287,33 @@ def _nice(step: float) -> float:
 
 # ------------------------------------------------------------------------------------------------ the weights
 def histograms(film: Recording) -> dict[str, Histograms]:
-    """The histograms of the weights, and of each other kind of numbers that are not 0 in all frames."""
-    found, nothing = {}, [np.zeros(0)] * len(film.layers)
-    kinds = ((name, layers) for frame in film.frames for name, layers in frame.states.items())
-    for name in dict.fromkeys(name for name, layers in kinds if name == "weights" or any(map(np.any, layers))):
+    """The histograms of the weights, and of each other quantity that is not 0 in all frames."""
+    states = [state for frame in film.frames for state in frame.states.items()]
+    quantities = dict.fromkeys(name for name, layers in states if name == "weights" or any(map(np.any, layers)))
+    nothing = [np.zeros(0)] * len(film.layers)
+    histograms = {}
+    for name in quantities:
         numbers = [[x[np.isfinite(x)] for x in frame.states.get(name, nothing)] for frame in film.frames]
-        reach = _nice(float(max((abs(x).max(initial=0) for layers in numbers for x in layers), default=0)) or 1.0)
+        largest = max((abs(x).max(initial=0) for layers in numbers for x in layers), default=0)
+        reach = _nice(float(largest) or 1.0)
         counts = [[np.histogram(x, BINS, (-reach, reach))[0].tolist() for x in layers] for layers in numbers]
-        found[name] = Histograms(
-            plain(reach), [max(1, *map(max, layer)) for layer in zip(*counts, strict=True)], counts
-        )
-    return found
+        tallest = [max(1, *map(max, layer)) for layer in zip(*counts, strict=True)]
+        histograms[name] = Histograms(number_text(reach), tallest, counts)
+    return histograms
 
 
-def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = None) -> str:
+def weights(film: Recording, frame: Frame, histograms: Histograms, box: Box | None = None) -> str:
     """A histogram of each layer, scaled to its tallest bar in the whole movie; in a box, they are side by side."""
-    notes, each = _norm_texts(film, frame), ""
-    for i, (name, tallest) in enumerate(zip(map(clean, film.layers), kind.tallest, strict=True)):
-        below, above = bars(kind.counts[film.frames.index(frame)][i])
+    notes, drawings = _norm_texts(film, frame), ""
+    counts = histograms.counts[film.frames.index(frame)]
+    for i, (name, tallest) in enumerate(zip(map(clean, film.layers), histograms.tallest, strict=True)):
+        below, above = bars(counts[i])
         place = box and (box[0] + i * box[2] / len(film.layers), box[1], box[2] / len(film.layers), box[3])
         texts = (
             ("name", 50, 0, -10, name),
-            ("least", 0, 100, 16, f"\u2212{kind.reach}"),
+            ("least", 0, 100, 16, f"\u2212{histograms.reach}"),
             ("name", 50, 100, 16, "0"),
-            ("end most", 100, 100, 16, kind.reach),
+            ("end most", 100, 100, 16, histograms.reach),
             ("name note", 50, 100, 34, notes[i]),
         )
         drawn = [
@@ -317,17 +322,17 @@ def weights(film: Recording, frame: Frame, kind: Histograms, box: Box | None = N
             '<line class="grid" x2="100%" y1="100%" y2="100%"/>',
             *[f'<text class="tick {a}" x="{x}%" y="{y}%" dy="{dy}">{escape(t)}</text>' for a, x, y, dy, t in texts],
         ]
-        each += drawing("layer", f"Weights of {escape(name)}", drawn, place, ' role="img"')
-    return each if box else f'<div class="layers">{each}</div>'
+        drawings += drawing("layer", f"Weights of {escape(name)}", drawn, place, ' role="img"')
+    return drawings if box else f'<div class="layers">{drawings}</div>'
 
 
 def bars(counts: Sequence[int]) -> tuple[str, str]:
     """The bars below and above zero, as SVG paths, one unit per bin and per count. Keep in sync with movie.js."""
-    each = [f"M{i + 0.1:g} 0v-{count}h.8v{count}z" if count else "" for i, count in enumerate(counts)]
-    return "".join(each[: BINS // 2]), "".join(each[BINS // 2 :])
+    drawn = [f"M{i + 0.1:g} 0v-{count}h.8v{count}z" if count else "" for i, count in enumerate(counts)]
+    return "".join(drawn[: BINS // 2]), "".join(drawn[BINS // 2 :])
 
 
 # ------------------------------------------------------------------------------------------------ words
-def plain(x: float) -> str:
+def number_text(x: float) -> str:
     """A number without trailing zeros, with a real minus sign."""
     return f"{x:g}".replace("-", "\u2212")

@@ -7,8 +7,8 @@
         ...
     film.save("training.html")
 
-A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` makes pictures of them, `movie_page.py`
-the page that plays these.
+A frame is plain data: the scores on a grid, the weights, the loss. `panels.py` draws a frame as pictures, and
+`movie_page.py` makes the page that plays the frames.
 """
 
 import sys
@@ -22,16 +22,28 @@ import numpy as np
 from ..files import save_film
 from ..page import Page, image
 from .draw_network import JUDGED, answering
-from .evaluate import as_array, class_scores, flat, increasing, lattice, listed, one_score, pairs, plain, plane, samples
-from .frames import Frame, Kind, Levels, Recording
+from .evaluate import (
+    as_array,
+    as_float,
+    class_scores,
+    flat,
+    increasing,
+    lattice,
+    listed,
+    one_score,
+    pairs,
+    plane,
+    samples,
+)
+from .frames import Frame, Levels, Recording, Task
 from .movie_page import page, pictures, still
 from .neurons import network
 from .open_player import Loss, inside
-from .plots import class_places
+from .plots import class_indices
 
 MAX_FRAMES = 121
-MAX_WEIGHTS = 4000  # per layer, for its histogram; of more, every second, third, ... is stored
-MAX_LAYERS = 12  # with a histogram each; with more, all share one
+MAX_WEIGHTS = 4000  # stored per layer, for its histogram; of more weights, every second, third, ... is stored
+MAX_LAYERS = 12  # with a histogram each; more layers share one
 
 
 class Movie(Recording):
@@ -46,20 +58,20 @@ class Movie(Recording):
             score per class, of which the highest is the class, and for a curve one number.
         X: points of shape (n, 2), or numbers of shape (n,) or (n, 1), whose curve is shown. Without points, the movie
             is of the loss, the weights and the gradients.
-        y: labels of shape (n,), or the targets of a curve. Of two kinds of labels, the lower are drawn as circles, the
-            higher as triangles. Of more kinds, a label is the index of its score.
+        y: labels of shape (n,), or the targets of a curve. Of two classes, the one with the lower label is drawn as
+            circles, the other as triangles. With more classes, a label is the index of its score.
         resolution: grid points along the longer side, at which the model is evaluated. 80 means some 4,000 in all.
         levels: the scores at one margin, the boundary and the other margin, increasing.
-        max_frames: beyond it every second frame is dropped, so that a training of any length fits.
+        max_frames: when there are more, every second frame is dropped, so that a training of any length fits.
         title: heading of the page.
-        optimizer: its state (momentum, Adam's two averages) can then be chosen in place of the weights.
-        point_loss: a function of what the model returns for one point and of its target, such as
-            `lambda score, y: (1 - y * score).relu()`. A click on a point opens the player of it, at the step that is
-            shown. By default the loss is the squared error, the log loss of one score, or cross-entropy.
+        optimizer: the page can then show its state (momentum, Adam's two averages) in place of the weights.
+        point_loss: a function of the model's output for one point and of the target, such as
+            `lambda score, y: (1 - y * score).relu()`. A click on a point opens the player of this loss, at the step
+            that is shown. By default the loss is the squared error, the log loss of one score, or cross-entropy.
 
     Raises:
-        ValueError: `X` or `y` has another shape or holds nan or inf, `y` holds a single kind of label, `levels` do
-            not increase, or `resolution` or `max_frames` is less than 2.
+        ValueError: `X` or `y` has another shape or holds nan or inf, `y` holds only one label, `levels` do not
+            increase, or `resolution` or `max_frames` is less than 2.
 
     >>> from micrograd.nn import MLP
     >>> model = MLP(2, [4, 1])
@@ -85,73 +97,77 @@ class Movie(Recording):
     ):
         if max_frames < 2:
             raise ValueError(f"max_frames is {max_frames}; a movie needs at least 2")
-        kind, points, classes, xs, ys = _data(X, y, resolution)
-        super().__init__(title, kind, points, classes, increasing(levels), xs, ys, _layers(model), [], [])
+        task, points, classes, xs, ys = _data(X, y, resolution)
+        super().__init__(title, task, points, classes, [], increasing(levels), xs, ys, _layers(model), [], [])
         self.model = model
         self.optimizer = optimizer
         self.point_loss = point_loss
         self.max_frames = max_frames
         self._every = 1
-        self._grid = xs[:, None] if kind == "curve" else lattice(xs, ys)
+        self._grid = xs[:, None] if task == "curve" else lattice(xs, ys)
+        self._inputs = points[:, : self._grid.shape[1]]
 
     def frame(self, loss: Any, accuracy: Any = None) -> None:
         """Record the current state of the model, and its loss.
 
         Call it after the loss is computed and before the optimizer steps, so that scores, weights and loss belong to
-        the same state. The gradients shown are those in `.grad`: of this step after `backward()`, else of the last one.
+        the same state. The movie shows the gradients in `.grad`. These are of this step after its `backward()`, else of
+        the step before.
 
         Args:
             loss: a number, a Value or a Tensor with one element.
-            accuracy: fraction in [0, 1] to show; by default that of the model on `X` and `y`.
+            accuracy: fraction in [0, 1] to show, by default the model's accuracy on `X` and `y`.
 
         Raises:
             TypeError: `loss` is not a single number.
-            ValueError: the number of scores is not that of the classes.
+            ValueError: the model does not return one score for each class.
         """
         try:
-            step, loss = len(self.losses), plain(loss)
+            loss = as_float(loss)
         except (TypeError, ValueError) as error:
             raise TypeError(f"the loss of a frame is one number, found {type(loss).__name__} {loss!r:.60}") from error
-        scores, right, columns = np.zeros(0, np.float32), None, []
-        if self.kind != "none":
-            scores, right = self._evaluate()
-            inputs = self.points[:, : self._grid.shape[1]]
-            columns = network(self.model, answering(inputs), inputs[:: -(-len(inputs) // JUDGED)])
-        norms = [float(np.linalg.norm(_gradient(layer).astype(float))) for layer in self.layers.values()]
-        right = right if accuracy is None else plain(accuracy)
-        frame = Frame(step, loss, right, scores, self._states(), norms, columns)
+        scores, measured, columns = np.zeros(0, np.float32), None, []
+        if self.task != "none":
+            scores, measured = self._evaluate()
+            judged = self._inputs[:: -(-len(self._inputs) // JUDGED)]
+            columns = network(self.model, answering(self._inputs), judged)
+        norms = [float(np.linalg.norm(flat(_gradients(layer)).astype(float))) for layer in self.layers.values()]
+        accuracy = measured if accuracy is None else as_float(accuracy)
+        frame = Frame(len(self.losses), loss, accuracy, scores, self._states(), norms, columns)
         self.losses.append(loss)
         self._keep(frame)
 
     def _evaluate(self) -> tuple[np.ndarray, float]:
-        """The scores on the grid, and how right they are on the points."""
-        found = class_scores(self.model, np.concatenate([self._grid, self.points[:, : self._grid.shape[1]]])).T
-        if self.kind == "curve":
-            if len(found) > 1:
-                raise ValueError(f"the model gave {len(found)} numbers for each number; a curve is of one")
-            curve, answers = np.split(found[0], [len(self.xs)])
+        """The scores on the grid; and the accuracy on the points or, for a curve, the root mean square error."""
+        scores = class_scores(self.model, np.concatenate([self._grid, self._inputs])).T
+        count = len(scores)
+        if self.task == "curve":
+            if count > 1:
+                raise ValueError(f"the model gave {count} numbers for each number; a curve is of one")
+            curve, answers = np.split(scores[0], [len(self.xs)])
             return curve, float(np.sqrt(np.mean((answers - self.points[:, 1]) ** 2)))
-        places = class_places(self.classes, len(found))
-        self.kind: Kind = "sides" if len(found) < 3 else "regions"
-        found = np.clip(one_score(found)[None] if len(found) < 3 else found, -1e9, 1e9)
-        grid, of_points = np.split(found, [len(self._grid)], axis=1)
-        chosen = (of_points[0] > self.levels[1]).astype(int) if len(found) == 1 else of_points.argmax(axis=0)
-        wanted = sum(place * mine for place, mine in zip(places, self.classes.values(), strict=True))
-        grid = grid.reshape(-1, len(self.ys), len(self.xs)).astype(np.float32)
-        return grid[0] if len(found) == 1 else grid, float((chosen == wanted).mean())
+        self.class_indices = class_indices(self.classes, count)
+        two = count < 3
+        self.task: Task = "sides" if two else "regions"
+        scores = np.clip(one_score(scores) if two else scores, -1e9, 1e9)
+        grid, answers = np.split(scores, [len(self._grid)], axis=-1)
+        grid = grid.reshape(*scores.shape[:-1], len(self.ys), len(self.xs)).astype(np.float32)
+        chosen = answers > self.levels[1] if two else answers.argmax(axis=0)
+        return grid, float((chosen == self.class_of_points()).mean())
 
     def _states(self) -> dict[str, list[np.ndarray]]:
-        """The weights and gradients of each layer, and what the optimizer remembers of its parameters."""
-        held, layers = getattr(self.optimizer, "state", {}), self.layers.values()
-        names = dict.fromkeys(name for state in held.values() for name, x in state.items() if not isinstance(x, int))
+        """The weights and gradients of each layer, and the optimizer's state of its parameters."""
+        layers, state = self.layers.values(), getattr(self.optimizer, "state", {})
+        entries = [entry for of_parameter in state.values() for entry in of_parameter.items()]
+        names = dict.fromkeys(name for name, x in entries if not isinstance(x, int))  # an integer counts the steps
         return {
-            "weights": [_part(flat([p.data for p in layer])) for layer in layers],
-            "gradients": [_part(_gradient(layer)) for layer in layers],
-            **{name: [_part(flat([held.get(p, {}).get(name) for p in layer])) for layer in layers] for name in names},
+            "weights": [_sampled([p.data for p in layer]) for layer in layers],
+            "gradients": [_sampled(_gradients(layer)) for layer in layers],
+            **{name: [_sampled([state.get(p, {}).get(name) for p in layer]) for layer in layers] for name in names},
         }
 
     def _keep(self, new: Frame) -> None:
-        """Store a frame; of the older ones, keep those at multiples of a step that doubles as the movie grows."""
+        """Store a frame; of the older frames, keep those at multiples of a step that doubles as the movie grows."""
         if self.frames and self.frames[-1].step % self._every:
             self.frames.pop()
         self.frames.append(new)
@@ -165,18 +181,20 @@ class Movie(Recording):
 
         Raises:
             TypeError: `point_loss` returned something without a graph.
-            ValueError: the movie has no frame yet, here and in all that shows it.
+            ValueError: the movie has no frame yet. All methods that show the movie raise this error.
         """
-        return page(self._some(), {} if self.kind == "none" else self._inside())
+        return page(self._some(), {} if self.task == "none" else self._inside())
 
     def _inside(self) -> dict[str, str]:
         """The data of the player of a point or of a neuron."""
         labels = np.full(len(self.points), None)
-        for name, mine in self.classes.items():
-            labels[mine] = int(float(name)) if float(name).is_integer() else float(name)
-        inputs, owned = 1 if self.kind == "curve" else 2, [p for layer in self.layers.values() for p in layer]
+        for name, mask in self.classes.items():
+            label = float(name)
+            labels[mask] = int(label) if label.is_integer() else label
+        owned = [p for layer in self.layers.values() for p in layer]
         weights, columns = [flat(frame.states["weights"]) for frame in self.frames], self.frames[-1].network
-        return inside(self.model, self.points, inputs, labels.tolist(), weights, owned, columns, self.point_loss)
+        width = self._inputs.shape[1]
+        return inside(self.model, self.points, width, labels.tolist(), weights, owned, columns, self.point_loss)
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file.
@@ -201,7 +219,7 @@ class Movie(Recording):
         """One frame as an SVG document.
 
         Args:
-            n: index among the frames that the movie holds, -1 for the last.
+            n: index in the frames that the movie has, -1 for the last.
 
         Returns:
             The text of the document.
@@ -213,13 +231,13 @@ class Movie(Recording):
 
         Args:
             path: the name of the file, which ends in ".gif" (needs Pillow too) or ".mp4" (needs the program ffmpeg).
-            seconds: how long each frame is shown. The last one stays for two seconds more.
+            seconds: how long each frame is shown. The last frame stays for two seconds more.
             width: in pixels.
 
         Raises:
-            ValueError: `seconds` or `width` is not positive, or the path is that of another format.
+            ValueError: `seconds` or `width` is not positive, or the path ends in another suffix.
             ModuleNotFoundError: resvg-py or Pillow is missing.
-            FileNotFoundError: an MP4, and there is no ffmpeg.
+            FileNotFoundError: ffmpeg, which an MP4 needs, is missing.
         """
         if not (seconds > 0 and width > 0):
             raise ValueError(f"seconds is {seconds} and width {width}; both must be above 0")
@@ -240,7 +258,7 @@ class Movie(Recording):
         return len(self.frames)
 
     def __bool__(self) -> bool:
-        return True  # `if film: film.frame(loss)` tests for None; `__len__` would make a new movie False
+        return True  # `if film: film.frame(loss)` tests for None, and by `__len__` a new movie would be False
 
     def __repr__(self) -> str:
         if not self.frames:
@@ -254,13 +272,13 @@ movie = Movie
 class Watch(Movie):
     """A movie that shows itself live in a notebook while the model trains, updated a few times a second.
 
-    Use it instead of `movie` where a training takes long enough to be watched.
+    Use it instead of `movie` for a training that takes long enough to be watched.
 
     Args:
         model, X, y, **options: as for `movie`.
         every: seconds between two updates.
 
-    Outside of a notebook nothing is shown while it trains. Afterwards the object is a movie, to be shown or saved.
+    Outside of a notebook nothing is shown while the model trains. Afterwards the movie can be shown or saved.
 
     >>> from micrograd.nn import MLP
     >>> film = watch(MLP(2, [4, 1]), [[0.0, 1.0], [1.0, 0.0]], [-1, 1])
@@ -282,12 +300,13 @@ class Watch(Movie):
             words = f"step {self.frames[-1].step}, loss {self.losses[-1]:.4g}"
             markup = image(self.still(), words)
             self._cell.update({"text/html": markup, "text/plain": words}, raw=True)
-            self._shown_at = time.monotonic()  # drawing does not count: the training goes on for `every` seconds
+            # Measured after the drawing, so that the training always goes on for `every` seconds
+            self._shown_at = time.monotonic()
 
 
 def _new_cell(text: str) -> Any:
-    """A display of `text` in the notebook that runs this, to be updated; None outside of one."""
-    ipython: Any = sys.modules.get("IPython")  # a notebook has imported it
+    """A display of `text` in the notebook that runs this code, to be updated; None outside of a notebook."""
+    ipython: Any = sys.modules.get("IPython")  # which a notebook has imported
     if ipython is None or not hasattr(ipython.get_ipython(), "kernel"):
         return None
     return ipython.display.display({"text/plain": text}, raw=True, display_id=True)
@@ -297,8 +316,8 @@ watch = Watch
 
 
 # ------------------------------------------------------------------------------------------------ the data
-def _data(X: Any, y: Any, resolution: int) -> tuple[Kind, np.ndarray, dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """What is shown, its points and classes, and the coordinates of the grid."""
+def _data(X: Any, y: Any, resolution: int) -> tuple[Task, np.ndarray, dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """The task, its points and classes, and the coordinates of the grid."""
     if X is None:
         return "none", np.zeros((0, 2)), {}, np.zeros(0), np.zeros(0)
     shape = as_array(X).shape
@@ -318,9 +337,9 @@ def _layers(model: Any) -> dict[str, list[Any]]:
     named = listed(model, "named_parameters") or [("weights", p) for p in listed(model, "parameters")]
     layers: dict[str, list[Any]] = {}
     for name, p in named:
-        parts = name.split(".")  # layers.0.neurons.3.w.1 is in layers.0; hidden.weight in hidden; w.1 in w
-        numbered = next((i for i, part in enumerate(parts[:-1]) if part.isdigit()), 0)
-        layers.setdefault(".".join(parts[: numbered + 1]), []).append(p)
+        path = name.split(".")  # layers.0.neurons.3.w.1 is in layers.0; hidden.weight in hidden; w.1 in w
+        number_at = next((i for i, word in enumerate(path[:-1]) if word.isdigit()), 0)
+        layers.setdefault(".".join(path[: number_at + 1]), []).append(p)
     if len(layers) > MAX_LAYERS:
         return {f"all {len(layers)} layers": [p for _, p in named]}
     if all(name.rpartition(".")[2].isdigit() for name in layers):
@@ -328,10 +347,11 @@ def _layers(model: Any) -> dict[str, list[Any]]:
     return layers
 
 
-def _gradient(layer: list[Any]) -> np.ndarray:
-    return flat([getattr(p, "grad", None) for p in layer])
+def _gradients(layer: list[Any]) -> list[Any]:
+    return [getattr(p, "grad", None) for p in layer]
 
 
-def _part(row: np.ndarray) -> np.ndarray:
-    """Of very many numbers, some."""
+def _sampled(arrays: list[Any]) -> np.ndarray:
+    """The numbers of arrays in one row; of more than `MAX_WEIGHTS`, some."""
+    row = flat(arrays)
     return row[:: max(-(-len(row) // MAX_WEIGHTS), 1)]

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from micrograd.command.drill import FAULTS, LEVELS, TOLD, Session, read, told, written
+from micrograd.command.drill import FAULTS, LEVELS, TOLD, Session, number_text, read, written
 
 
 def drill(level: int, seed: int, answers: str) -> str:
@@ -30,7 +30,11 @@ def drilled(level: int, seed: int, answers: list[list[str]]) -> dict[str, Any]:
             shown(level, session, graph, len(done) + 1)
             | {
                 "judged": [
-                    {"name": q.name, "guess": None if guess is None else told(guess), "truth": told(q.truth)}
+                    {
+                        "name": q.name,
+                        "guess": None if guess is None else number_text(guess),
+                        "truth": number_text(q.truth),
+                    }
                     | {"fault": fault, "words": words}
                     for q, guess, (fault, words) in zip(graph.questions, guesses, judged, strict=True)
                 ]
@@ -51,7 +55,7 @@ def shown(level: int, session: Session, graph: Any, number: int) -> dict[str, An
         "level": LEVELS[session.level],
         "aim": FAULTS.get(graph.aim, ""),
         "given": TOLD if level > 3 else "",
-        "leaves": {name: told(value.data) for name, value in graph.leaves.items()},
+        "leaves": {name: number_text(value.data) for name, value in graph.leaves.items()},
         "steps": [
             {"name": name, "op": op, "operands": operands, "text": written(op, operands)}
             for name, op, operands in graph.steps
