@@ -109,11 +109,11 @@ class Library:
         self.call: Callable[[int], int]
         self.calls_left: int = -1  # before it is worth compiling at -O3; negative if that was done
         if own:
-            self._use(cached(source, own) or compiled(source, own))
+            self._use(compiled(source, own))
         elif faster := cached(source, FASTER):
             self._use(faster)
         else:
-            self._use(cached(source, FIRST) or compiled(source, FIRST))
+            self._use(compiled(source, FIRST))
             self.calls_left = CALLS
 
     def _use(self, handle: Any) -> None:
@@ -150,7 +150,7 @@ def source_of(loops: Loops) -> str:
     program = f"int64_t program(void **at) {{\n{inner}}}\n"
     keys = dict.fromkeys(re.findall(r"\border_of_(\w+)\(", program))
     head = HEAD.lstrip() + WITHIN * loops.checked + "".join(ORDER.replace("KEY", key) for key in keys)
-    return "\n".join([head, *loops.language.functions(program, set()), *loops.arrays(), "", program])
+    return "\n".join([head, *loops.language.functions(program), *loops.arrays(), "", program])
 
 
 def places_of(inputs: Iterable[Symbol]) -> dict[Symbol, int]:

@@ -21,14 +21,33 @@ from ..compiler.lowered import Lowered, Read, Symbol, reader
 from .loops import Loops, unlooped
 from .wording import DOUBLE, OWN, C, name_of
 
-ARRAYS = {f"{kind}{n}": f"{kind.title()}{n}Array" for kind in ("int", "float") for n in (8, 16, 32, 64)}
-ARRAYS |= {f"uint{n}": f"Uint{n}Array" for n in (8, 16, 32)} | {"bool": "Uint8Array"}
-ARRAYS |= dict.fromkeys(("int64", "uint64"), "Float64Array")
-ROUNDED = {"int8": "({}) << 24 >> 24", "int16": "({}) << 16 >> 16", "int32": "({}) | 0", "int64": "whole({})"}  # no -0
-ROUNDED |= {"uint8": "({}) & 255", "uint16": "({}) & 65535", "uint32": "({}) >>> 0", "float32": "Math.fround({})"}
-ROUNDED |= {"uint64": "whole({}, 0)"}
-MATH = "exp expm1 log log2 log10 log1p sqrt floor ceil trunc sin cos tan sinh cosh tanh"
-MATH += " asin acos atan asinh acosh atanh"
+ARRAYS = {
+    "bool": "Uint8Array",
+    "int8": "Int8Array",
+    "int16": "Int16Array",
+    "int32": "Int32Array",
+    "int64": "Float64Array",
+    "uint8": "Uint8Array",
+    "uint16": "Uint16Array",
+    "uint32": "Uint32Array",
+    "uint64": "Float64Array",
+    "float32": "Float32Array",
+    "float64": "Float64Array",
+}
+ROUNDED = {  # a result as its dtype; of integers, never -0
+    "int8": "({}) << 24 >> 24",
+    "int16": "({}) << 16 >> 16",
+    "int32": "({}) | 0",
+    "int64": "whole({})",
+    "uint8": "({}) & 255",
+    "uint16": "({}) & 65535",
+    "uint32": "({}) >>> 0",
+    "uint64": "whole({}, 0)",
+    "float32": "Math.fround({})",
+}
+MATH = (
+    "exp expm1 log log2 log10 log1p sqrt floor ceil trunc sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh"
+)
 SHORT = 8  # an array of more elements is stored as base64
 RUNTIME = Path(__file__).with_name("module.js")
 ABOVE = """
@@ -58,15 +77,10 @@ class JavaScript(C):
     typed = False
     single = ""
     stops = True
-    least = 0
-    own: dict[str, tuple[str, str]] = OWN | {name: ("a", f"Math.{name}(a)") for name in MATH.split()}
-    own |= {name: ("a b", f"Math.{name}(a, b)") for name in ("atan2", "hypot")}
-    own |= {
+    own: dict[str, tuple[str, str]] = {
+        **{name: ("a", f"Math.{name}(a)") for name in MATH.split()},
+        **{name: ("a b", f"Math.{name}(a, b)") for name in ("atan2", "hypot")},
         "fabs": ("a", "Math.abs(a)"),
-        "narrow_power": (
-            "a b",
-            "b < 1 ? 1 : Math.imul(b % 2 !== 0 ? a : 1, narrow_power(Math.imul(a, a), (b - b % 2) / 2))",
-        ),
         "fmod": ("a b", "a % b"),
         "exp2": ("a", "2 ** a"),
         "pow": ("a b", "a === 1 || (a === -1 && fabs(b) === Infinity) ? 1 : a ** b"),
@@ -74,6 +88,11 @@ class JavaScript(C):
             "a",
             f"a === 0 || !(fabs(a) < {LARGE}) ? a : a < 0 ? -(-a + {LARGE} - {LARGE}) : a + {LARGE} - {LARGE}",
         ),
+        "narrow_power": (
+            "a b",
+            "b < 1 ? 1 : Math.imul(b % 2 !== 0 ? a : 1, narrow_power(Math.imul(a, a), (b - b % 2) / 2))",
+        ),
+        **OWN,
     }
 
     def __init__(self, samples: set[str]):
@@ -186,7 +205,7 @@ class Module:
         check = labels.checking(rules, {x.args[0] for x, _ in self.state}) if labels else ""
         yield from ABOVE
         yield from (step, check)
-        yield from self.language.functions(step + check, set())
+        yield from self.language.functions(step + check)
         yield from self._arrays()
         yield "const held = {"
         for x, array in self.state:

@@ -25,6 +25,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -41,18 +42,18 @@ COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_e
 PLAIN, SHORT = re.compile("[A-Za-z][A-Za-z0-9_]{0,40}"), re.compile("[abd-hp-suvw-zA-HJ-Z][0-9]*")
 
 
+@dataclass(eq=False)
 class Array:
-    """An array of the program's, or of what it is called with. One that is not `stored` is a variable."""
+    """An array of the program's own, or one that it is called with. If it is not `stored`, it is a variable."""
 
-    def __init__(self, name: str, origin: np.ndarray, dtype: Any, stored: bool):
-        self.name = name
-        self.origin = origin  # the positions of its elements: 0, 1, ...
-        self.dtype = dtype
-        self.stored = stored
-        self.maker: Any = None  # the step whose result it is
-        self.written: int = -1  # the loop that writes to it last,
-        self.by_turns: bool = False  # and True if each turn of it sets an element, in order
-        self.reads: list[tuple[int, View]] = []
+    name: str
+    origin: np.ndarray  # the positions of its elements: 0, 1, ...
+    dtype: Any
+    stored: bool
+    maker: Any = None  # the step whose result it is
+    written: int = -1  # the last loop that writes to it
+    by_turns: bool = False  # True if each turn of that loop sets an element, in order
+    reads: list[tuple[int, View]] = field(default_factory=list)  # a loop, and what it reads
 
 
 class View(NamedTuple):
@@ -110,13 +111,13 @@ class Line(NamedTuple):
         return self._replace(operands=[(spread(x), kind) for x, kind in self.operands], into=spread(self.into))
 
 
+@dataclass(eq=False)
 class Loop:
-    """The lines over one shape. One that is `ordered` keeps the order of its axes."""
+    """The lines over one shape. A loop that is `ordered` keeps the order of its axes."""
 
-    def __init__(self, shape: tuple[int, ...]):
-        self.shape = shape
-        self.ordered: bool = False
-        self.lines: list[Line] = []
+    shape: tuple[int, ...]
+    ordered: bool = False
+    lines: list[Line] = field(default_factory=list)
 
 
 class Loops:
@@ -553,10 +554,10 @@ def _cut(shape: tuple[int, ...], axis: int, n: int) -> list[int]:
 
 
 def _along(a: Any, index: Any, axis: int) -> tuple[Any, ...]:
-    """The index of `take_along_axis` as one of brackets."""
-    shape, axis = a.shape, axis % len(a.shape)
-    grid = [np.arange(n).reshape(_cut((1,) * len(shape), d, n)) for d, n in enumerate(index.shape)]
-    return tuple(index if d == axis else part for d, part in enumerate(grid))
+    """The index of `take_along_axis` as one in brackets."""
+    parts: list[Any] = [*np.indices(a.shape, sparse=True)]
+    parts[axis] = index
+    return tuple(parts)
 
 
 def _matmul(self: Loops, x: Symbol, a: Any, b: Any, *_: Any) -> View:
@@ -605,7 +606,7 @@ STEPS: dict[str, Callable[..., View]] = {
     ),
 }
 LOOPED = {*MOVES, *STEPS, *ELEMENTWISE}
-KINDS = {"bool", "float32", "float64", *(f"{kind}{n}" for kind in ("int", "uint") for n in (8, 16, 32, 64))}
+DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
 
 
 def unlooped(program: Lowered) -> str:
@@ -613,9 +614,9 @@ def unlooped(program: Lowered) -> str:
     for x in program.steps:
         if x.op != "input" and x.op not in LOOPED:
             return f"has no {x.op}: use numpy"
-        kinds = {part.dtype for part in leaves([x, *x.args]) if getattr(part, "dtype", None) is not None}
-        if other := [kind for kind in kinds if kind.name not in KINDS]:
-            return f"has no {other[0]}: use numpy"
+        dtypes = {getattr(part, "dtype", None) or DOUBLE for part in leaves([x, *x.args])}
+        if unknown := [dtype for dtype in dtypes if dtype.name not in DTYPES]:
+            return f"has no {unknown[0]}: use numpy"
         if x.op == "power" and x.dtype is not None and x.dtype.kind in "iu" and x.args[1].__class__ is not int:
             return "has no powers of integers but those with a constant exponent: use numpy"
     return ""

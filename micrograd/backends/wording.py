@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -39,7 +39,8 @@ TURNED |= {"greater": ("less", False), "greater_equal": ("less_equal", False), "
 FUNCTIONS = {"power": "pow", "absolute": "fabs", "arctan2": "atan2", "remainder": "modulo"}
 FUNCTIONS |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 BINARY = {"power", "hypot", "arctan2", "maximum", "minimum", "remainder", "floor_divide", "logaddexp"}
-OWN = {  # functions of our own, of floats or `integer_` ones: parameters, and what they return
+# Functions of our own, of floats or `integer_` ones, each after those that it calls: parameters, and what they return.
+OWN = {
     "maximum": ("a b", "a > b || a != a ? a : b"),
     "minimum": ("a b", "a < b || a != a ? a : b"),
     "sign": ("a", "a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a * 0.0"),
@@ -62,6 +63,7 @@ OWN = {  # functions of our own, of floats or `integer_` ones: parameters, and w
     "unsigned_quotient": ("a b", "b == 0 ? 0 : (a - a % b) / b"),
     "integer_power": ("a b", "b < 1 ? 1 : (b % 2 != 0 ? a : 1) * integer_power(a * a, (b - b % 2) / 2)"),
 }
+CALLED = re.compile(r"\b(\w++)\(")
 
 
 def kind_of(x: Any) -> Any:
@@ -106,7 +108,6 @@ class C:
     function = "static inline {type} {name}({parameters}) {{ return {result}; }}"
     stop: tuple[str, ...] = ("if (fault) return failed(at);",)  # what follows when an index was wrong
     typed = True  # True if a parameter has a type
-    least = 1  # the size of an empty array
     single = "f"  # the end of a float32
     stops = False  # True if an integer of 64 bits may be one that it cannot hold, and it stops there
     own: dict[str, tuple[str, str]] = OWN
@@ -121,7 +122,7 @@ class C:
 
     def of(self, array: Any) -> dict[str, Any]:
         """What is said of an array, or of a variable."""
-        return {"name": array.name, "type": self.type(array.dtype), "size": max(array.origin.size, self.least)}
+        return {"name": array.name, "type": self.type(array.dtype), "size": max(array.origin.size, 1)}
 
     def form(self, op: str, kinds: Sequence[Any]) -> str:
         """The text of an operation on these dtypes, with a place for each operand."""
@@ -165,13 +166,13 @@ class C:
             return f"{int(x) + 1}LL - 1"
         return f"{int(x)}{'' if abs(int(x)) < 2**31 else 'LL' if int(x) < 2**63 else 'ULL'}"
 
-    def functions(self, text: str, known: set[str]) -> Iterator[str]:
+    def functions(self, text: str) -> list[str]:
         """The functions of our own that a text calls, each after those that it calls."""
-        for name, (parameters, result) in self.own.items():
-            if name in known or f"{name}(" not in text or not re.search(rf"\b{name}\(", text):
-                continue
-            known.add(name)
-            yield from self.functions(result, known)
-            kind = {"integer": "int64_t ", "unsigned": "uint64_t "}.get(name.partition("_")[0], "double ")
-            given = ", ".join(kind * self.typed + x for x in parameters.split())
-            yield self.function.format(type=kind.rstrip(), name=name, parameters=given, result=result)
+        called, lines = {*CALLED.findall(text)}, []
+        for name, (parameters, result) in reversed(self.own.items()):
+            if name in called:
+                called |= {*CALLED.findall(result)}
+                dtype = {"integer": "int64_t ", "unsigned": "uint64_t "}.get(name.partition("_")[0], "double ")
+                declared = ", ".join(dtype * self.typed + x for x in parameters.split())
+                lines.append(self.function.format(type=dtype.rstrip(), name=name, parameters=declared, result=result))
+        return lines[::-1]
