@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain, starmap
+from itertools import chain, compress, starmap
 from operator import getitem, setitem
 from typing import Any
 
@@ -158,19 +158,18 @@ def _is_wide(symbol: Symbol) -> bool:
 
 def _promoted(symbol: Symbol, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands in the dtypes in which NumPy computes integers and bools: JAX has smaller ones for some."""
-    wanted = [_kind(x) for x in symbol.args]
-    if not any(isinstance(kind, np.dtype) and kind.kind in "iub" for kind in wanted):
+    dtypes = [_dtype_of(x) for x in symbol.args]
+    arrays = [isinstance(dtype, np.dtype) for dtype in dtypes]
+    if not any(dtype.kind in "iub" for dtype in compress(dtypes, arrays)):
         return args
     ufunc = getattr(np, symbol.op, None)
     if isinstance(ufunc, np.ufunc) and ufunc.signature is None:
-        wanted = ufunc.resolve_dtypes((*wanted, *[None] * ufunc.nout))[: ufunc.nin]
-        return tuple(_converted(x, kind) for x, kind in zip(args, wanted, strict=True))
-    if symbol.op in INTO_RESULT:
-        return tuple(
-            _converted(x, symbol.dtype) if isinstance(kind, np.dtype) else x
-            for x, kind in zip(args, wanted, strict=True)
-        )
-    return args
+        dtypes = ufunc.resolve_dtypes((*dtypes, *[None] * ufunc.nout))[: ufunc.nin]
+    elif symbol.op in INTO_RESULT:
+        dtypes = [symbol.dtype if is_array else None for is_array in arrays]
+    else:
+        return args
+    return tuple(x if dtype is None else _converted(x, dtype) for x, dtype in zip(args, dtypes, strict=True))
 
 
 INTO_RESULT = {".sum", ".mean", ".cumsum", "matmul", "dot", "matmul_like", "einsum_of", "clip"}
@@ -184,15 +183,13 @@ def _converted(x: Any, dtype: Any) -> Any:
     return x.astype(dtype)
 
 
-def _kind(x: Any) -> Any:
+def _dtype_of(x: Any) -> Any:
     """The dtype of an array or a bool; of a number, its Python type; None for a setting."""
-    if x.__class__ is bool:
-        return np.dtype(bool)
-    if x.__class__ is Symbol and x.shape is None:
-        return float if x.dtype is None else x.dtype
-    return (
-        x.dtype if isinstance(x, (Symbol, np.ndarray, np.generic)) else type(x) if isinstance(x, (int, float)) else None
-    )
+    if x.__class__ in (int, float):
+        return x.__class__
+    if x.__class__ is Symbol and x.dtype is None:
+        return float
+    return np.dtype(bool) if x.__class__ is bool else getattr(x, "dtype", None)
 
 
 def _native(x: Any) -> Any:

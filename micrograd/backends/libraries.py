@@ -126,11 +126,13 @@ def cached(source: str, flags: Sequence[str]) -> Any:
 
 
 def compiled(source: str, flags: Sequence[str]) -> Any:
-    """The library, compiled and cached.
+    """The library, from the cache or else compiled and cached.
 
     Raises:
         RuntimeError: the compiler failed.
     """
+    if library := cached(source, flags):
+        return library
     try:
         return _compiled(source, flags, cache_folder())
     except (OSError, RuntimeError):
