@@ -40,19 +40,19 @@ HEAD = """
 #include <stdint.h>
 """
 WITHIN = """
-static int64_t fault, found;  // the number of the first check that failed, and the index that it found
+static int64_t fault, wrong;  // the number of the first check that failed, and the wrong index
 
 // An index of an axis of n elements, counted from 0. The index -1 is the last element.
 static inline int64_t within(int64_t i, int64_t n, int64_t check) {
     if (i >= -n && i < n)
         return i < 0 ? i + n : i;
     if (!fault)
-        fault = check, found = i;
+        fault = check, wrong = i;
     return 0;
 }
 
 static int64_t failed(void **at) {
-    ((int64_t *)at[0])[0] = found;
+    ((int64_t *)at[0])[0] = wrong;
     return fault;
 }
 """
@@ -105,7 +105,6 @@ class Library:
     def __init__(self, source: str, own: tuple[str, ...]):
         self.source = source
         self.lock: threading.RLock = threading.RLock()
-        self._handle: Any = None
         self.call: Callable[[int], int]
         self.calls_left: int = -1  # until it is compiled at -O3; negative if it need not be
         if own:
@@ -118,7 +117,7 @@ class Library:
 
     def _use(self, handle: Any) -> None:
         handle.program.argtypes, handle.program.restype = [ctypes.c_void_p], ctypes.c_int64
-        self._handle, self.call = handle, handle.program
+        self.call = handle.program
 
     def count(self) -> None:
         """Count a call: after a few, a thread compiles at -O3."""

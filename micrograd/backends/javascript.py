@@ -263,11 +263,15 @@ class Module:
         for read in self.reads.values():
             if read.kind == "lists":
                 elements = ["_".join(map(str, (read.name, *i))) for i in np.ndindex(read.shape)]
-                if any(name in self.inputs for name in elements):
-                    names = (self.loops.inputs[self.inputs[x]].name if x in self.inputs else "" for x in elements)
-                    yield f"[{', '.join(names)}]", self._argument(read)
-            elif read.name in self.inputs:
-                yield self.loops.inputs[self.inputs[read.name]].name, self._argument(read)
+                variables = [*map(self._variable, elements)]
+                if any(variables):
+                    yield f"[{', '.join(variables)}]", self._argument(read)
+            elif variable := self._variable(read.name):
+                yield variable, self._argument(read)
+
+    def _variable(self, name: str) -> str:
+        """The variable of an input; "" if the program does not use it."""
+        return self.loops.inputs[self.inputs[name]].name if name in self.inputs else ""
 
     def _argument(self, read: Read) -> str:
         """The expression that reads an argument."""

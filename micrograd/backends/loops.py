@@ -124,8 +124,8 @@ class Loop:
 class Loops:
     """The loops of a program: `body` has their statements, and `arrays` declares the arrays that they need.
 
-    The statements know `inputs`, `constants`, `outputs` and `news`, the new values of numbers, by their names, and
-    whoever writes the program declares these. `checks` has the error message of each index that is checked, by number.
+    The caller declares `inputs`, `constants`, `outputs` and `news`, the new values of numbers, which the statements use
+    by their names. `checks` has the error message of each index that is checked, by number.
     """
 
     def __init__(self, program: Lowered, language: Any = None):
@@ -133,7 +133,7 @@ class Loops:
         self.language: Any = language or C()
         self.loops: list[Loop] = []
         self.views: dict[Symbol, View] = {}
-        self.made: list[Array] = []
+        self.all_arrays: list[Array] = []
         self.origins: dict[int, np.ndarray] = {}
         self.constants: dict[Any, tuple[Array, np.ndarray]] = {}
         self.checks: list[str] = []
@@ -169,8 +169,8 @@ class Loops:
         size = math.prod(shape)
         if size not in self.origins:
             self.origins[size] = np.arange(size)
-        self.made.append(Array(name or f"c{len(self.made) + 1}", self.origins[size], dtype, bool(name)))
-        return View(self.made[-1], self.origins[size].reshape(shape))
+        self.all_arrays.append(Array(name or f"c{len(self.all_arrays) + 1}", self.origins[size], dtype, bool(name)))
+        return View(self.all_arrays[-1], self.origins[size].reshape(shape))
 
     def _input(self, x: Symbol) -> View:
         name = x.args[0] if PLAIN.fullmatch(x.args[0]) else f"input{len(self.inputs)}"
@@ -344,8 +344,8 @@ class Loops:
         for k, part in enumerate(parts):
             if part.__class__ is Symbol:
                 n = math.prod(part.shape)
-                first = at.take(range(1), axis) if at.shape[axis] else np.zeros_like(at, shape=_cut(at.shape, axis, 1))
-                at = first + scale * np.arange(n).reshape(_cut((1,) * at.ndim, axis, n))
+                first = at.take([0], axis) if at.shape[axis] else at.sum(axis, keepdims=True)  # 0 for an empty axis
+                at = first + scale * np.arange(n).reshape(-1, *[1] * (at.ndim - axis - 1))
                 read.append((scale, strides[axis], x.at.shape[axis], self.views[part]))
                 parts[k], scale = np.arange(n).reshape(part.shape), scale * max(n, 1)
             axis = at.ndim - sum(map(_axes, parts[k + 1 :])) if part is ... else axis + _axes(part)
@@ -418,7 +418,7 @@ class Loops:
         """The declarations of the arrays that the statements alone use."""
         known = {*self.inputs.values(), *self.outputs.values(), *self.news.values()}
         known |= {array for array, _ in self.constants.values()}
-        own = [x for x in self.made if x.stored and x not in known]
+        own = [x for x in self.all_arrays if x.stored and x not in known]
         return [self.language.array.format(**self.language.of(x)) for x in own]
 
     def _text(self, loop: Loop) -> Iterator[str]:
@@ -548,11 +548,6 @@ def comparable(a: Any, b: Any) -> tuple[Any, Any]:
         return x if low <= x <= high else math.copysign(math.inf, x)
 
     return beside(a, b), beside(b, a)
-
-
-def _cut(shape: tuple[int, ...], axis: int, n: int) -> list[int]:
-    """The shape with n elements along an axis."""
-    return [n if d == axis else m for d, m in enumerate(shape)]
 
 
 def _along(a: Any, index: Any, axis: int) -> tuple[Any, ...]:
