@@ -157,7 +157,7 @@ def _index_of(symbol: Symbol) -> tuple[Callable[..., Any], tuple[int, ...], tupl
 
 
 def _is_wide(symbol: Symbol) -> bool:
-    """True if the Symbol needs 64 bits, as computed numbers do in Python, and integers for what is computed of them."""
+    """True if the Symbol needs 64 bits. Computed numbers do, as in Python, and results of integers and bools may."""
     return symbol.op != "input" if symbol.shape is None else symbol.dtype.itemsize == 8 or symbol.dtype.kind in "iub"
 
 
