@@ -1,9 +1,9 @@
 """JavaScript: a program as one module without dependencies, which `save(f, "model.js")` writes.
 
-The loops are those of `loops`. What the program reads besides its arguments (parameters, what the optimizer remembers,
-the learning rate) is stored in the module, with its numbers as they are now. Integers are numbers in JavaScript, exact
-up to 2**53, and a module raises an error where one of 64 bits goes beyond. A name or a text of the user's is in the
-module as an identifier that was checked, or in a string of ASCII letters without `<`.
+The loops are those of `loops`. The module stores what the program reads besides its arguments (parameters, what the
+optimizer remembers, the learning rate), with the present numbers. Integers are numbers in JavaScript, exact up to
+2**53, and a module raises an error for an integer of 64 bits beyond that. A user's name or text stands in the module as
+an identifier that was checked, or in a string of ASCII characters without `<`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import base64
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,14 +22,33 @@ from ..compiler.lowered import Lowered, Read, Symbol, reader
 from .loops import Loops, unlooped
 from .wording import DOUBLE, OWN, C, name_of
 
-ARRAYS = {f"{kind}{n}": f"{kind.title()}{n}Array" for kind in ("int", "float") for n in (8, 16, 32, 64)}
-ARRAYS |= {f"uint{n}": f"Uint{n}Array" for n in (8, 16, 32)} | {"bool": "Uint8Array"}
-ARRAYS |= dict.fromkeys(("int64", "uint64"), "Float64Array")
-ROUNDED = {"int8": "({}) << 24 >> 24", "int16": "({}) << 16 >> 16", "int32": "({}) | 0", "int64": "whole({})"}  # no -0
-ROUNDED |= {"uint8": "({}) & 255", "uint16": "({}) & 65535", "uint32": "({}) >>> 0", "float32": "Math.fround({})"}
-ROUNDED |= {"uint64": "whole({}, 0)"}
-MATH = "exp expm1 log log2 log10 log1p sqrt floor ceil trunc sin cos tan sinh cosh tanh"
-MATH += " asin acos atan asinh acosh atanh"
+ARRAYS = {
+    "bool": "Uint8Array",
+    "int8": "Int8Array",
+    "int16": "Int16Array",
+    "int32": "Int32Array",
+    "int64": "Float64Array",
+    "uint8": "Uint8Array",
+    "uint16": "Uint16Array",
+    "uint32": "Uint32Array",
+    "uint64": "Float64Array",
+    "float32": "Float32Array",
+    "float64": "Float64Array",
+}
+ROUNDED = {  # a result as its dtype; of integers, never -0
+    "int8": "({}) << 24 >> 24",
+    "int16": "({}) << 16 >> 16",
+    "int32": "({}) | 0",
+    "int64": "whole({})",
+    "uint8": "({}) & 255",
+    "uint16": "({}) & 65535",
+    "uint32": "({}) >>> 0",
+    "uint64": "whole({}, 0)",
+    "float32": "Math.fround({})",
+}
+MATH = (
+    "exp expm1 log log2 log10 log1p sqrt floor ceil trunc sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh"
+)
 SHORT = 8  # an array of more elements is stored as base64
 RUNTIME = Path(__file__).with_name("module.js")
 ABOVE = """
@@ -42,11 +62,11 @@ ABOVE = """
 // An array is passed, and returned, as nested lists. One list of all its numbers, or a typed array, will do too. One of
 // the program's dtype, which is a Float64Array for most, is read without a copy.
 """.splitlines()[1:]
-LARGE = "4503599627370496"  # 2**52: the numbers above are whole
+LARGE = "4503599627370496"  # 2**52: all numbers above are whole
 
 
 class JavaScript(C):
-    """How JavaScript says it; `samples` are the inputs whose last axis is the first of what is passed."""
+    """The forms of JavaScript. `samples` are the inputs whose last axis is the first axis of the user's array."""
 
     loop = "for (let {0} = 0; {0} < {1}; {0}++)"
     constant = "const {name} = {text};"
@@ -58,15 +78,10 @@ class JavaScript(C):
     typed = False
     single = ""
     stops = True
-    least = 0
-    own: dict[str, tuple[str, str]] = OWN | {name: ("a", f"Math.{name}(a)") for name in MATH.split()}
-    own |= {name: ("a b", f"Math.{name}(a, b)") for name in ("atan2", "hypot")}
-    own |= {
+    own: dict[str, tuple[str, str]] = {
+        **{name: ("a", f"Math.{name}(a)") for name in MATH.split()},
+        **{name: ("a b", f"Math.{name}(a, b)") for name in ("atan2", "hypot")},
         "fabs": ("a", "Math.abs(a)"),
-        "narrow_power": (
-            "a b",
-            "b < 1 ? 1 : Math.imul(b % 2 !== 0 ? a : 1, narrow_power(Math.imul(a, a), (b - b % 2) / 2))",
-        ),
         "fmod": ("a b", "a % b"),
         "exp2": ("a", "2 ** a"),
         "pow": ("a b", "a === 1 || (a === -1 && fabs(b) === Infinity) ? 1 : a ** b"),
@@ -74,6 +89,11 @@ class JavaScript(C):
             "a",
             f"a === 0 || !(fabs(a) < {LARGE}) ? a : a < 0 ? -(-a + {LARGE} - {LARGE}) : a + {LARGE} - {LARGE}",
         ),
+        "narrow_power": (
+            "a b",
+            "b < 1 ? 1 : Math.imul(b % 2 !== 0 ? a : 1, narrow_power(Math.imul(a, a), (b - b % 2) / 2))",
+        ),
+        **OWN,
     }
 
     def __init__(self, samples: set[str]):
@@ -97,10 +117,10 @@ class JavaScript(C):
         order, keys = (text.replace("[", ".subarray(").replace("]", ")") for text in (order, keys))
         return f"orderOf({n}, {order}, {keys});"
 
-    def form(self, op: str, kinds: Sequence[Any]) -> str:
-        if op in ("multiply", "power") and _is_narrow(kinds[0]):
+    def form(self, op: str, dtypes: Sequence[Any]) -> str:
+        if op in ("multiply", "power") and _is_narrow(dtypes[0]):
             return {"multiply": "Math.imul({}, {})", "power": "narrow_power({}, {})"}[op]
-        return super().form(op, kinds[:1])  # all numbers compare as they should
+        return super().form(op, dtypes[:1])  # numbers of all dtypes compare as they should
 
     def product(self, dtype: Any, n: int) -> str:
         return "Math.imul(" * (n - 1) + "{}" + ", {})" * (n - 1) if _is_narrow(dtype) else super().product(dtype, n)
@@ -119,7 +139,7 @@ class JavaScript(C):
 
 
 def _is_narrow(dtype: Any) -> bool:
-    """True for integers whose products may be no numbers of JavaScript's, where the last 32 bits are enough."""
+    """True for integers of which the last 32 bits are enough. JavaScript's numbers may not hold their products."""
     return dtype.kind in "iu" and dtype.itemsize <= 4
 
 
@@ -135,7 +155,7 @@ Rule = Callable[[Any], object]
 
 def module(
     program: Lowered,
-    held: Sequence[Any],
+    stored: Sequence[Any],
     tree: Any,
     names: Mapping[str, str],
     labels: Lowered | None = None,
@@ -145,24 +165,25 @@ def module(
 
     Args:
         program: the program, without gradients.
-        held: what it is called with before the arguments.
+        stored: the values of its first parameters, before the user's arguments.
         tree: what `step` returns: a tree of Symbols, Parts and constants.
-        names: what the parameters are called in the module.
-        labels: a program of what is checked before each call.
-        rules: how each of these is checked.
+        names: the name of each parameter in the module.
+        labels: a program that computes the labels and indices to check before each call.
+        rules: for each value of that program, the function that checks it.
 
     Raises:
         RuntimeError: the program has something that JavaScript lacks.
     """
     if reason := unlooped(program):
         raise RuntimeError(f"JavaScript {reason}")
-    return "\n".join(Module(program, held, names).lines(tree, labels and Module(labels, held, names), rules))
+    checked = labels and Module(labels, stored, names)
+    return "\n".join(Module(program, stored, names).lines(tree, checked, rules))
 
 
 class Module:
-    """The parts of a module."""
+    """The text of a module, or of its function that checks labels."""
 
-    def __init__(self, program: Lowered, held: Sequence[Any], names: Mapping[str, str]):
+    def __init__(self, program: Lowered, stored: Sequence[Any], names: Mapping[str, str]):
         self.names = names
         self.language: JavaScript = JavaScript({read.name for read in program.reads if read.kind == "samples"})
         self.loops: Loops = Loops(program, self.language)
@@ -170,46 +191,46 @@ class Module:
         own = [read for read in program.reads if read.parameter in ("leaves", "update")]
         self.reads: dict[str, Read] = {read.name: read for read in program.reads if read not in own}
         symbols = [self.inputs[read.name] for read in own if read.name in self.inputs]
-        stored = Lowered(program.parameters[: len(held)], tuple(own), symbols)
+        state = Lowered(program.parameters[: len(stored)], tuple(own), symbols)
         self.state: list[tuple[Symbol, Any]] = [
             (x, np.asarray(array, x.dtype or float))
-            for x, array in zip(stored.steps, reader(stored)(*held), strict=True)
+            for x, array in zip(state.steps, reader(state)(*stored), strict=True)
         ]
         for x in (*(x for _, x in self.loops.constants.values()), *(array for _, array in self.state)):
             if x.dtype.kind in "iu" and x.size and not -(2**53) <= x.min() <= x.max() <= 2**53:
                 raise RuntimeError("JavaScript has no integers beyond 2**53")
 
     def lines(self, tree: Any, labels: Module | None, rules: Sequence[Rule]) -> Iterator[str]:
-        """All of it."""
+        """The lines of the module."""
         first, last = ["check(inputs);"] * bool(labels), [f"return {self._tree(tree)};"]
         step = _function("export function step", self._body(first, last), "inputs, typed")
         check = labels.checking(rules, {x.args[0] for x, _ in self.state}) if labels else ""
         yield from ABOVE
         yield from (step, check)
-        yield from self.language.functions(step + check, set())
+        yield from self.language.functions(step + check)
         yield from self._arrays()
-        yield "const held = {"
+        yield "const stored = {"
         for x, array in self.state:
             yield f"    {x.args[0]}: {{array: {self._numbers(x.dtype or DOUBLE, array)}, shape: {[*array.shape]}}},"
         yield "};\n\n" + RUNTIME.read_text(encoding="utf-8")
 
-    def checking(self, rules: Sequence[Rule], held: set[str]) -> str:
-        """A function that checks labels and indices by the rules of the functions that take them."""
-        if not {x.args[0] for x, _ in self.state} <= held:
+    def checking(self, rules: Sequence[Rule], stored: set[str]) -> str:
+        """The function that checks labels and indices by the rules of the functions that take them."""
+        if not {x.args[0] for x, _ in self.state} <= stored:
             raise RuntimeError("JavaScript cannot check labels that are trained: pass them as arguments")
         tests = []
         for rule, value in zip(rules, self.loops.program.values, strict=True):
             for i, x in enumerate(value if isinstance(value, list) else [value]):
                 if isinstance(x, Symbol):
                     shape = [*(x.shape or ())]
-                    allowed, error = asked(rule, None if isinstance(value, list) else len(shape))
+                    condition, message = condition_of(rule, None if isinstance(value, list) else len(shape))
                     place = f"[{i}]" if isinstance(value, list) else "@place@"
-                    words = _literal(error.replace("[0]" * (len(shape) or 1), place, 1))
-                    tests.append(f"verify({self.loops.outputs[x].name}, {shape}, x => {allowed}, {words});")
+                    message = _literal(message.replace("[0]" * (len(shape) or 1), place, 1))
+                    tests.append(f"verify({self.loops.outputs[x].name}, {shape}, x => {condition}, {message});")
         return _function("function check", [*self._arrays(), *self._body([], tests)])
 
     def _arrays(self) -> Iterator[str]:
-        """The arrays that the program needs."""
+        """The declarations of the program's arrays."""
         loops = self.loops
         yield from loops.arrays()
         yield from (self.language.array.format(**self.language.of(x)) for x in loops.outputs.values())
@@ -217,54 +238,58 @@ class Module:
 
     def _body(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
         """The statements of a function of the inputs."""
-        begin = [f"const {name} = {text};" for name, text in [*self._held(), *self._given()]]
+        begin = [f"const {name} = {text};" for name, text in [*self._stored(), *self._arguments()]]
         return [*first, *begin, *self.loops.body(), *last]
 
     def _numbers(self, dtype: Any, x: np.ndarray) -> str:
-        """An array of these numbers."""
+        """The expression for an array of these numbers."""
         if x.size <= SHORT:
             numbers = (self.language.number(n, dtype) for n in x.reshape(-1).tolist())
             return f"{self.language.type(dtype)}.of({', '.join(numbers)})"
-        kind = "u1" if dtype.kind == "b" else "<f8" if dtype.itemsize == 8 else dtype.newbyteorder("<")
-        text = base64.b64encode(np.ascontiguousarray(x, kind).tobytes()).decode()
+        in_bytes = "u1" if dtype.kind == "b" else "<f8" if dtype.itemsize == 8 else dtype.newbyteorder("<")
+        text = base64.b64encode(np.ascontiguousarray(x, in_bytes).tobytes()).decode()
         return f'decoded("{text}", {self.language.type(dtype)})'
 
-    def _held(self) -> Iterator[tuple[str, str]]:
-        """The names of what the module has, and expressions; new numbers are written to where the old ones are."""
+    def _stored(self) -> Iterator[tuple[str, str]]:
+        """Names and expressions of the stored numbers and arrays, and of the arrays where new numbers are written."""
         for x, _ in self.state:
-            yield self.loops.inputs[x].name, f"held.{x.args[0]}.array{'[0]' * (x.shape is None)}"
-        yield from ((new.name, f"held.{x.args[0]}.array") for x, new in self.loops.news.items())
+            yield self.loops.inputs[x].name, f"stored.{x.args[0]}.array{'[0]' * (x.shape is None)}"
+        yield from ((new.name, f"stored.{x.args[0]}.array") for x, new in self.loops.news.items())
 
-    # ---- what comes in
+    # ---- arguments
 
-    def _given(self) -> Iterator[tuple[str, str]]:
-        """What is read of the arguments: names, or patterns of names, and expressions."""
+    def _arguments(self) -> Iterator[tuple[str, str]]:
+        """Names, or patterns of names, and the expressions that read them from the arguments."""
         for read in self.reads.values():
             if read.kind == "lists":
                 elements = ["_".join(map(str, (read.name, *i))) for i in np.ndindex(read.shape)]
-                if any(name in self.inputs for name in elements):
-                    names = (self.loops.inputs[self.inputs[x]].name if x in self.inputs else "" for x in elements)
-                    yield f"[{', '.join(names)}]", self._argument(read)
-            elif read.name in self.inputs:
-                yield self.loops.inputs[self.inputs[read.name]].name, self._argument(read)
+                variables = [*map(self._variable, elements)]
+                if any(variables):
+                    yield f"[{', '.join(variables)}]", self._argument(read)
+            elif variable := self._variable(read.name):
+                yield variable, self._argument(read)
+
+    def _variable(self, name: str) -> str:
+        """The variable of an input; "" if the program does not use it."""
+        return self.loops.inputs[self.inputs[name]].name if name in self.inputs else ""
 
     def _argument(self, read: Read) -> str:
         """The expression that reads an argument."""
         if read.kind == "vector":
             return f"Float64Array.of({', '.join(self._argument(self.reads[name]) for name in read.keys)})"
-        x = self.inputs.get(read.name)  # None for a number that is a part of a vector
+        x = self.inputs.get(read.name)  # None for an element of a vector
         dtype, shape = getattr(x, "dtype", None) or DOUBLE, getattr(x, "shape", None)
         if read.kind in ("lists", "flat"):
             shape = read.shape
         path = ", ".join(map(_literal, (self.names[read.parameter], *read.keys)))
-        given = [*(shape or ())][:: -1 if read.kind == "samples" else 1]
-        text = f"read(inputs, [{path}], {given}, {self.language.type(dtype)}{', true' * (dtype.kind in 'iub')})"
+        passed = [*(shape or ())][:: -1 if read.kind == "samples" else 1]
+        text = f"read(inputs, [{path}], {passed}, {self.language.type(dtype)}{', true' * (dtype.kind in 'iub')})"
         return text if shape is not None else f"{text}[0]"
 
-    # ---- what goes out
+    # ---- results
 
     def _tree(self, x: Any) -> str:
-        """The expression of what is returned."""
+        """The expression for a tree of results."""
         if isinstance(x, dict):
             return f"{{{', '.join(f'[{_literal(key)}]: {self._tree(part)}' for key, part in x.items())}}}"
         if isinstance(x, (list, tuple)) and not isinstance(x, Part):
@@ -276,8 +301,10 @@ class Module:
         return f"nested({self.loops.outputs[x].name}, {[*shape]}, {(at or 0) * math.prod(shape)}, typed)"
 
     def _constant(self, x: Any) -> str:
-        if x is None or isinstance(x, (str, bool, np.bool_)):
-            return _literal(x) if x is None or isinstance(x, str) else str(bool(x)).lower()
+        if x is None or isinstance(x, str):
+            return _literal(x)
+        if isinstance(x, (bool, np.bool_)):
+            return json.dumps(bool(x))
         array = np.asarray(x)
         return f"nested({self._numbers(array.dtype, array)}, {[*array.shape]}, 0, typed)"
 
@@ -286,20 +313,20 @@ def _function(head: str, lines: Sequence[str], parameters: str = "inputs") -> st
     return "\n".join([f"{head}({parameters}) {{", *(f"    {line}" for line in lines), "}\n"])
 
 
+@dataclass(eq=False)
 class Element:
-    """Stands for each element of what a rule checks: notes what it is compared with, and answers as it is told."""
+    """A stand-in for each element that a rule checks: it notes every comparison, and gives the same answer to each."""
 
-    def __init__(self, answer: bool, asked: list[str], text: str = "x"):
-        self.answer: bool = answer
-        self.asked: list[str] = asked
-        self.text: str = text
+    answer: bool
+    comparisons: list[str]
+    text: str = "x"
 
     def _compared(self, sign: str, number: Any) -> bool:
-        self.asked.append(f"{self.text} {sign} {float(number)!r}")
+        self.comparisons.append(f"{self.text} {sign} {float(number)!r}")
         return self.answer
 
     def __abs__(self) -> Element:
-        return Element(self.answer, self.asked, f"Math.abs({self.text})")
+        return Element(self.answer, self.comparisons, f"Math.abs({self.text})")
 
     def __repr__(self) -> str:
         return "@found@"
@@ -309,27 +336,30 @@ for _name, _sign in {"eq": "===", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}.
     setattr(Element, f"__{_name}__", lambda self, number, sign=_sign: self._compared(sign, number))
 
 
-def asked(rule: Rule, axes: int | None) -> tuple[str, str]:
-    """What a rule allows an element of an array with so many axes, or of a list, and its words for any other.
+def condition_of(rule: Rule, axes: int | None) -> tuple[str, str]:
+    """The condition that a rule sets for each element, and its message for an element that breaks it.
+
+    `axes` is the number of axes of the array that is checked, None for a list.
 
     >>> def rule(found):
     ...     if not (found[0] >= 0 and found[0] < 3):
     ...         raise ValueError(f"found {found[0]}: it must be from 0 to 2")
-    >>> asked(rule, None)
+    >>> condition_of(rule, None)
     ('x >= 0.0 && x < 3.0', 'found @found@: it must be from 0 to 2')
     """
-    allowed: list[str] = []
+    comparisons: list[str] = []
+    # First each comparison holds, so that the rule makes all of them; then none does, so that the rule raises its error
     for answer in (True, False):
-        element = Element(answer, allowed if answer else [])
+        element = Element(answer, comparisons if answer else [])
         try:
             rule([element] if axes is None else np.full((1,) * axes, element))
         except (IndexError, ValueError) as error:
-            return " && ".join(dict.fromkeys(allowed)), str(error)
+            return " && ".join(dict.fromkeys(comparisons)), str(error)
     raise RuntimeError("JavaScript cannot do a check of this program: its rule compares no element with a number")
 
 
 def _literal(x: Any) -> str:
-    """A key or a text, in ASCII, that ends no script of a page which holds the module."""
+    """A key or a text as a literal, in ASCII and without `<`, so that it cannot end the script of a page."""
     if x.__class__ not in (str, int, type(None)):
         raise RuntimeError(f"JavaScript has no key of the type {type(x).__name__}")
     return json.dumps(x).replace("<", "\\u003c")

@@ -1,8 +1,8 @@
-"""C as a library: the compiler, and a cache of what it made.
+"""C as a library: the C compiler, and a cache of compiled libraries.
 
-A library is cached in a folder of the user's own, under a hash of its source, the flags and the compiler; its name has
-a hash of its content too, so that a file which is damaged or half there is never loaded. It is written elsewhere and
-renamed, so two processes may do so at once. If the folder cannot be used, a temporary one is.
+A library is cached in the user's own folder, under a hash of its source, the flags and the compiler. The file name has
+a hash of the content too, so a damaged or incomplete file is never loaded. A library is written elsewhere and then
+renamed, so two processes may compile it at once. If the folder cannot be used, a temporary folder is used.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def compiler() -> list[str]:
     """The command of the C compiler.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: there is no C compiler.
     """
-    if found := find_compiler():
-        return found
+    if command := find_compiler():
+        return command
     if chosen := os.environ.get("CC"):
         raise RuntimeError(
             f"backend='c' runs the compiler that CC names, and CC is {chosen!r}, which is no command here"
@@ -55,22 +55,22 @@ def compiler() -> list[str]:
 
 
 def find_compiler() -> list[str]:
-    """The command that CC names, or that of a compiler which is found; empty if there is none."""
-    return _found(os.environ.get("CC", ""), os.environ.get("PATH", ""))
+    """The command that CC names or, without CC, that of the first compiler here; empty if there is none."""
+    return _find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", ""))
 
 
 @lru_cache(maxsize=64)
-def _found(chosen: str, _path: str) -> list[str]:
-    names = [shlex.split(chosen, posix=os.name != "nt")] if chosen else [["cc"], ["gcc"], ["clang"]]
-    found = [[path, *rest] for name, *rest in names if (path := shutil.which(name))]
-    if not found and not chosen and find_spec("ziglang"):
-        found = [[sys.executable, "-m", "ziglang", "cc"]]
-    return found[0] if found else []
+def _find_compiler(chosen: str, _path: str) -> list[str]:
+    commands = [shlex.split(chosen, posix=os.name != "nt")] if chosen else [["cc"], ["gcc"], ["clang"]]
+    for name, *options in commands:
+        if path := shutil.which(name):
+            return [path, *options]
+    return [sys.executable, "-m", "ziglang", "cc"] if not chosen and find_spec("ziglang") else []
 
 
 @cache
 def _machine() -> str:
-    """The processor, since a library may use all that it can do."""
+    """The processor, as text. A library may use every instruction that the processor has."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -81,10 +81,10 @@ def _machine() -> str:
 
 
 def _key(source: str, flags: Sequence[str]) -> str:
-    """The hash of everything that a library is made from."""
+    """The hash of everything that a library depends on."""
     command = compiler()
-    made = os.stat(command[0])
-    parts = [source, *command, *FLAGS, *flags, str(made.st_size), str(made.st_mtime_ns), sys.platform, _machine()]
+    file = os.stat(command[0])
+    parts = [source, *command, *FLAGS, *flags, str(file.st_size), str(file.st_mtime_ns), sys.platform, _machine()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -92,7 +92,7 @@ def cache_folder() -> Path:
     """The user's folder of libraries.
 
     Raises:
-        OSError: it cannot be made, or others could write to it.
+        OSError: the folder cannot be made, or other users could write to it.
     """
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
@@ -100,25 +100,25 @@ def cache_folder() -> Path:
         base = os.environ.get("XDG_CACHE_HOME") or ("~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
     folder = Path(base).expanduser() / "micrograd"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.stat()
-    if sys.platform != "win32" and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+    status = folder.stat()
+    if sys.platform != "win32" and (status.st_uid != os.getuid() or status.st_mode & 0o077):
         raise PermissionError(f"{folder} must belong to the user alone")
     return folder
 
 
 @cache
 def _temporary() -> tempfile.TemporaryDirectory[str]:
-    """A folder for this process, if the user's cannot be used; it is private, and removed at the end."""
+    """A private folder for this process, if the user's folder cannot be used. It is removed at the end."""
     return tempfile.TemporaryDirectory(prefix="micrograd-", ignore_cleanup_errors=True)
 
 
 def cached(source: str, flags: Sequence[str]) -> Any:
-    """The library, if it is in the cache as it was written; else None."""
+    """The library, if the cache has it, undamaged; else None."""
     try:
         folder, key = cache_folder(), _key(source, flags)
         for path in folder.glob(f"{key}-*.so"):
             if _digest(path.read_bytes()) == path.stem.partition("-")[2]:
-                os.utime(path)  # used: it is the oldest that goes
+                os.utime(path)  # the libraries that were not used for longest are removed
                 return ctypes.CDLL(str(path))
     except OSError:
         pass
@@ -126,11 +126,13 @@ def cached(source: str, flags: Sequence[str]) -> Any:
 
 
 def compiled(source: str, flags: Sequence[str]) -> Any:
-    """The library, compiled and cached.
+    """The library, from the cache or else compiled and cached.
 
     Raises:
         RuntimeError: the compiler failed.
     """
+    if library := cached(source, flags):
+        return library
     try:
         return _compiled(source, flags, cache_folder())
     except (OSError, RuntimeError):
@@ -141,18 +143,17 @@ def _compiled(source: str, flags: Sequence[str], folder: Path) -> Any:
     key = _key(source, flags)
     text = folder / f"{key}.c"
     with tempfile.TemporaryDirectory(prefix="making-", dir=folder, ignore_cleanup_errors=True) as place:
-        made, copy = Path(place) / "program.so", Path(place) / "program.c"
+        library, copy = Path(place) / "program.so", Path(place) / "program.c"
         copy.write_text(source, encoding="utf-8")
         os.replace(copy, text)
-        command = [*compiler(), *FLAGS, *flags, "-o", str(made), str(text), *["-lm"] * (sys.platform != "win32")]
+        command = [*compiler(), *FLAGS, *flags, "-o", str(library), str(text), *["-lm"] * (sys.platform != "win32")]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        if done.returncode or not made.exists():
-            line = next(
-                (x for x in done.stderr.splitlines() if "error" in x), (done.stderr.splitlines() or ["no message"])[0]
-            )
+        if done.returncode or not library.exists():
+            lines = done.stderr.splitlines() or ["no message"]
+            line = next((line for line in lines if "error" in line), lines[0])
             raise RuntimeError(f"the C compiler {command[0]} failed: {line}\nThe source is {text}")
-        target = folder / f"{key}-{_digest(made.read_bytes())}.so"
-        os.replace(made, target)
+        target = folder / f"{key}-{_digest(library.read_bytes())}.so"
+        os.replace(library, target)
     _bound(folder)
     return ctypes.CDLL(str(target))
 

@@ -1,11 +1,11 @@
-"""A lowered program as loops, in C or in JavaScript: one emitter, and two small languages (see `wording`).
+"""A lowered program as loops, in C or in JavaScript: one emitter, and the forms of two languages (see `wording`).
 
-    views       are positions: NumPy itself applies `reshape`, `[...]` or `transpose` to an array of positions, and the
-                result says which element of the array is read, or written to
-    lines       all that a step does is to set elements of an array, or to add to them: a sum adds to one element many
-                times, a product of matrices too, `concatenate` sets a part of the array at a time
-    loops       a line joins the first loop over its shape that runs after what the line reads; an array that is read in
-                the turn that sets it, and nowhere else, is a variable
+    views       A view is an array of positions. NumPy itself applies `reshape`, `[...]` or `transpose` to it, and the
+                result says which elements of the program's array are read, or written to.
+    lines       A step only sets elements of an array, or adds to them. A sum adds to one element many times, and so
+                does a product of matrices, while `concatenate` sets one region of the array after another.
+    loops       A line joins the first loop over its shape that runs after the loops which write what the line reads. If
+                an array is read only in the turn that sets the element, it becomes a variable.
 
 >>> from ..compiler.graph import Graph
 >>> x = Graph().input("x", (4, 3), np.dtype(float))
@@ -25,6 +25,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -32,64 +33,65 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.lowered import ELEMENTWISE, Lowered, Symbol, axes_of, is_uniform, leaves, library, symbols_in
-from .wording import BOOL, DOUBLE, INT, C, kind_of, limits_of, loop_types
+from .wording import BOOL, DOUBLE, INT, C, dtype_of, limits_of, loop_types
 
-WHOLE, ADDED = "{} = {};".format, "{} += {};".format  # which `Loops` and the language write
+SET, ADDED = "{} = {};".format, "{} += {};".format  # how a line writes; the language has its own form of the second
 COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
-# A name of the user's ends in _, which no keyword, function or macro of the languages does, nor a name of our own; but
-# single letters, with or without a number, which neither language has, stay as they are, if we have not.
+# A user's name gets a final _, with which no keyword, function or macro of the languages ends, nor a name of our own.
+# Letters, with or without a number, stay as they are, except for those that we use.
 PLAIN, SHORT = re.compile("[A-Za-z][A-Za-z0-9_]{0,40}"), re.compile("[abd-hp-suvw-zA-HJ-Z][0-9]*")
 
 
+@dataclass(eq=False)
 class Array:
-    """An array of the program's, or of what it is called with. One that is not `stored` is a variable."""
+    """An array of the program's own, or one that it is called with. If it is not `stored`, it is a variable."""
 
-    def __init__(self, name: str, origin: np.ndarray, dtype: Any, stored: bool):
-        self.name = name
-        self.origin = origin  # the positions of its elements: 0, 1, ...
-        self.dtype = dtype
-        self.stored = stored
-        self.maker: Any = None  # the step whose result it is
-        self.written: int = -1  # the loop that writes to it last,
-        self.by_turns: bool = False  # and True if each turn of it sets an element, in order
-        self.reads: list[tuple[int, View]] = []
+    name: str
+    origin: np.ndarray  # the positions of its elements: 0, 1, ...
+    dtype: Any
+    stored: bool
+    maker: Any = None  # the step whose result it is
+    written: int = -1  # the last loop that writes to it
+    by_turns: bool = False  # True if each turn of that loop sets an element, in order
+    reads: list[tuple[int, View]] = field(default_factory=list)  # a loop, and what it reads
 
 
 class View(NamedTuple):
-    """Elements of an array: those at these positions, plus `stride * index` for each index read `through`."""
+    """The elements of an array at these positions, plus `stride * index` for each index that is read `through` it."""
 
     array: Array
     at: np.ndarray
-    through: tuple[tuple[int, int | None, View], ...] = ()  # stride; size of the axis, to be checked; the index
+    # The stride, the size of the axis (None if the index needs no check), and the index
+    through: tuple[tuple[int, int | None, View], ...] = ()
 
     @property
     def dtype(self) -> Any:
         return self.array.dtype
 
     def moved(self, how: Callable[[np.ndarray], np.ndarray]) -> View:
-        """The elements in another arrangement, which `how` makes of an array of positions."""
+        """The elements as `how` arranges an array of positions."""
         through = self.through and tuple([(stride, size, index.moved(how)) for stride, size, index in self.through])
         return View(self.array, how(self.at), through)
 
     def all(self) -> list[View]:
-        """Itself and the indices."""
+        """This view, and those of the indices."""
         return [self, *(x for *_, index in self.through for x in index.all())]
 
     def is_regular(self) -> bool:
-        """True if NumPy made the positions without a copy, so that their strides are those of the elements."""
+        """True if the positions are NumPy's view of the origin, so that their strides are those of the elements."""
         return self.at.base is self.array.origin or self.at is self.array.origin
 
     def is_all(self) -> bool:
-        """True if it is the whole array, in order."""
+        """True if the view has all elements of the array, in order."""
         regular = not self.through and self.at.size == self.array.origin.size and self.is_regular()
         return regular and self.at.flags.c_contiguous
 
 
 class Line(NamedTuple):
-    """A statement of a loop: what `form` makes of the operands, each as a dtype, goes `into` these elements.
+    """A statement of a loop: the result of `form` on the operands, each with its dtype, goes `into` these elements.
 
-    `how` writes the statement, of the texts of the element and of what goes there; `start` is what the array is filled
-    with before the loop.
+    `how` makes the statement from the texts of the element and of the result. The array is filled with `start` before
+    the loop.
     """
 
     form: str
@@ -100,30 +102,30 @@ class Line(NamedTuple):
     start: Any
 
     def reads(self) -> list[View]:
-        """What is read."""
+        """The views that the line reads."""
         views = [x for operand, _ in self.operands if operand.__class__ is View for x in operand.all()]
         return views + self.into.all()[1:]
 
     def over(self, shape: tuple[int, ...]) -> Line:
-        """The same in a loop of this shape."""
+        """The same line in a loop over this shape."""
         spread = lambda x: x.moved(lambda at: at.reshape(shape)) if x.__class__ is View else x  # noqa: E731
-        return self._replace(operands=[(spread(x), kind) for x, kind in self.operands], into=spread(self.into))
+        return self._replace(operands=[(spread(x), dtype) for x, dtype in self.operands], into=spread(self.into))
 
 
+@dataclass(eq=False)
 class Loop:
-    """The lines over one shape. One that is `ordered` keeps the order of its axes."""
+    """The lines over one shape. A loop that is `ordered` keeps the order of its axes."""
 
-    def __init__(self, shape: tuple[int, ...]):
-        self.shape = shape
-        self.ordered: bool = False
-        self.lines: list[Line] = []
+    shape: tuple[int, ...]
+    ordered: bool = False
+    lines: list[Line] = field(default_factory=list)
 
 
 class Loops:
-    """The loops of a program: `body` are their lines, `arrays` what they need.
+    """The loops of a program: `body` has their statements, and `arrays` declares the arrays that they need.
 
-    Inputs, `constants` and `outputs` are read and written to by name, as are the new values of numbers, `news`, and
-    `checks` describe the indices that the program checks, by number.
+    The caller declares `inputs`, `constants`, `outputs` and `news`, the new values of numbers, which the statements use
+    by their names. `checks` has the error message of each index that is checked, by number.
     """
 
     def __init__(self, program: Lowered, language: Any = None):
@@ -131,12 +133,12 @@ class Loops:
         self.language: Any = language or C()
         self.loops: list[Loop] = []
         self.views: dict[Symbol, View] = {}
-        self.made: list[Array] = []
+        self.all_arrays: list[Array] = []
         self.origins: dict[int, np.ndarray] = {}
         self.constants: dict[Any, tuple[Array, np.ndarray]] = {}
         self.checks: list[str] = []
         self.checked: bool = False
-        self.first: int = 0  # no line may be in an earlier loop
+        self.first: int = 0  # the first loop that a new line may join
         self.news: dict[Symbol, Array] = {}
         self.uses: Counter[Symbol] = Counter(
             symbols_in([*(x.args for x in program.steps), program.outputs, program.updates])
@@ -146,13 +148,13 @@ class Loops:
         for x in program.steps:
             self.views[x] = self._input(x) if x.op == "input" else self._step(x)
         news = [(x, self._operand(new, x.shape or ())) for x, new in program.updates]
-        inputs = {*self.inputs.values()}  # these are written to: what is new is read before
+        inputs = {*self.inputs.values()}  # an update writes to these, so a new value that is read there is copied first
         news = [(x, self._copied(new) if isinstance(new, View) and new.array in inputs else new) for x, new in news]
         for i, x in enumerate(self.outputs):
             array = self._alone(self.views[x]).array
             self.outputs[x], array.name, array.stored = array, f"out{i}", True
         if self.checked or (self.language.stops and any(map(_is_wide, program.steps))):
-            self.first = len(self.loops)  # what is read, and what is written to, is known to be right
+            self.first = len(self.loops)  # updates begin after all checks
         for x, new in news:
             target, word = self.views[x], "update"
             if x.shape is None:
@@ -163,12 +165,12 @@ class Loops:
     # ---- arrays and operands
 
     def _array(self, shape: tuple[int, ...], dtype: Any, name: str = "") -> View:
-        """A new array. One with a name is stored, and others if they have to be."""
+        """A new array. An array with a name is stored; another array only if a line needs that."""
         size = math.prod(shape)
         if size not in self.origins:
             self.origins[size] = np.arange(size)
-        self.made.append(Array(name or f"c{len(self.made) + 1}", self.origins[size], dtype, bool(name)))
-        return View(self.made[-1], self.origins[size].reshape(shape))
+        self.all_arrays.append(Array(name or f"c{len(self.all_arrays) + 1}", self.origins[size], dtype, bool(name)))
+        return View(self.all_arrays[-1], self.origins[size].reshape(shape))
 
     def _input(self, x: Symbol) -> View:
         name = x.args[0] if PLAIN.fullmatch(x.args[0]) else f"input{len(self.inputs)}"
@@ -196,7 +198,7 @@ class Loops:
         return self._constant(np.asarray(x))
 
     def _operand(self, x: Any, shape: tuple[int, ...]) -> Any:
-        """A view of this shape, or a number."""
+        """A view of this shape; or a number, also for an array of equal numbers."""
         if x.__class__ is np.ndarray and x.size and is_uniform(x):
             return x.flat[0]
         if x.__class__ not in (Symbol, np.ndarray, View):
@@ -205,7 +207,7 @@ class Loops:
         return view if view.at.shape == shape else view.moved(lambda at: np.broadcast_to(at, shape))
 
     def _copied(self, x: View, dtype: Any = None) -> View:
-        """A copy."""
+        """A view of a new array with these elements."""
         self._put(out := self._array(x.at.shape, dtype or x.dtype), [x], "copy")
         return out
 
@@ -214,9 +216,9 @@ class Loops:
         return self._copied(x) if x.through or _strides(x)[2] is not None else x
 
     def _alone(self, x: View) -> View:
-        """The view, or a copy, if it is not all of what a step made, or is an output already."""
-        mine = x.array.maker is not None and x.array not in self.outputs.values()
-        return x if mine and x.is_all() and x.at.size != 1 else self._copied(x)
+        """The view if it has the whole result of a step, which is no output yet; else a copy."""
+        is_free = x.array.maker is not None and x.array not in self.outputs.values()
+        return x if is_free and x.is_all() and x.at.size != 1 else self._copied(x)
 
     # ---- lines and loops
 
@@ -226,15 +228,14 @@ class Loops:
         operands: Sequence[Any],
         comment: Any,
         form: str = "{}",
-        how: Callable[[str, str], str] = WHOLE,
+        how: Callable[[str, str], str] = SET,
         start: Any = None,
     ) -> None:
-        """Put a line in the first loop over its shape that is late enough; the comment is a step, or a word."""
+        """Put a line in the first loop over its shape that is late enough. The comment names a step, or is a word."""
         shape = tuple(n for n in into.at.shape if n != 1)
         pairs = [x if x.__class__ is tuple else (x, into.dtype) for x in operands]
-        word, whole = (comment.op, comment.shape) if comment.__class__ is Symbol else (comment, shape)
-        line = Line(form, pairs, f"{word.lstrip('.')} {whole or ''}".rstrip(), into, how, start)
-        line = line if into.at.shape == shape else line.over(shape)
+        word, shown = (comment.op, comment.shape) if comment.__class__ is Symbol else (comment, shape)
+        line = Line(form, pairs, f"{word.lstrip('.')} {shown or ''}".rstrip(), into, how, start).over(shape)
         array, reads = line.into.array, line.reads()
         after = [x.array.written + (not self._is_of_turn(x, shape)) for x in reads]
         before = [i + (self.loops[i].shape != shape or not np.array_equal(x.at, line.into.at)) for i, x in array.reads]
@@ -245,14 +246,14 @@ class Loops:
         for x in reads:
             x.array.reads.append((here, x))
             x.array.stored |= x.array.origin.size != 1 and x.array.written != here
-        again = how == WHOLE and (line.into.through or not line.into.is_regular())  # an element may be set twice
-        self.loops[here].ordered |= bool(again) or any(x.array is array for x in reads)
+        may_set_twice = how == SET and (bool(line.into.through) or not line.into.is_regular())
+        self.loops[here].ordered |= may_set_twice or any(x.array is array for x in reads)
         self.loops[here].lines.append(line)
         array.stored |= array.written >= 0 or bool(into.through)
-        array.written, array.by_turns = here, how == WHOLE and line.into.is_all()
+        array.written, array.by_turns = here, how == SET and line.into.is_all()
 
     def _is_of_turn(self, x: View, shape: tuple[int, ...]) -> bool:
-        """True if each turn of the loop over this shape that sets the array sets the element that it reads."""
+        """True if the array is set by a loop over this shape, of which each turn sets the element that it reads."""
         return x.array.by_turns and self.loops[x.array.written].shape == shape and x.is_all()
 
     # ---- steps
@@ -267,10 +268,10 @@ class Loops:
 
     def _elementwise(self, x: Symbol, op: str, *args: Any) -> View:
         args = comparable(*args) if op in COMPARISONS else args
-        *kinds, dtype = loop_types(op, tuple(map(kind_of, args)))
+        *dtypes, dtype = loop_types(op, tuple(map(dtype_of, args)))
         out = self._array(x.shape or (), dtype if x.dtype is None else x.dtype)
         operands = [self._operand(a, out.at.shape) for a in args]
-        self._put(out, [*zip(operands, kinds, strict=True)], x, self.language.form(op, kinds))
+        self._put(out, [*zip(operands, dtypes, strict=True)], x, self.language.form(op, dtypes))
         return out
 
     def _clipped(self, x: Symbol, a: Any, low: Any, high: Any) -> View:
@@ -279,7 +280,7 @@ class Loops:
         return a if a.__class__ is View else self._copied(self._operand(a, x.shape or ()), x.dtype)
 
     def _reduced(self, x: Symbol, a: Any, axis: Any, op: str) -> View:
-        """The sum, or the maximum or minimum, of the elements along axes."""
+        """The sum, maximum or minimum of the elements along axes."""
         kept = [d for d in range(a.ndim) if d not in axes_of(a, axis)]
         if op == "add":
             return self._product(x, [range(a.ndim)], kept, a)
@@ -294,29 +295,31 @@ class Loops:
     def _product(
         self, x: Symbol, letters: Any, output: Sequence[Any], *operands: Any, how: Any = ADDED, start: Any = 0
     ) -> View:
-        """A sum of products: axes of the operands with the same letter are one, and those not in the output summed.
+        """A sum of products, over the axes that are not in the output. Axes with the same letter are one axis.
 
-        A sum has one operand. With another `how`, it is a maximum or a minimum.
+        A plain sum has one operand. With another `how`, this is a maximum or a minimum.
         """
         order = [*dict.fromkeys([*output, *chain.from_iterable(letters)])]
 
-        def spread(at: np.ndarray, part: Sequence[Any]) -> np.ndarray:
-            own = [letter for letter in order if letter in part]
-            at = np.einsum(at, [*map(order.index, part)], [*map(order.index, own)])  # a letter twice: the diagonal
+        def spread(at: np.ndarray, axes: Sequence[Any]) -> np.ndarray:
+            """The positions with an axis for each letter; where a letter is there twice, those of the diagonal."""
+            own = [letter for letter in order if letter in axes]
+            at = np.einsum(at, [*map(order.index, axes)], [*map(order.index, own)])
             return at[tuple(slice(None) if letter in own else None for letter in order)]
 
         views = [self._whole(a) for a in operands]
         if len(views) > 1 or len({*letters[0]}) < len(letters[0]):
             views = [*map(self._plain, views)]
-        views = [v.moved(lambda at, part=part: spread(at, part)) for v, part in zip(views, letters, strict=True)]
+        views = [view.moved(partial(spread, axes=axes)) for view, axes in zip(views, letters, strict=True)]
         shape = np.broadcast_shapes(*(view.at.shape for view in views))
         if len(views) > 1:
             views = [self._side_by_side(view, len(output) - 1, shape) for view in views]
         pairs = [(view.moved(lambda at: np.broadcast_to(at, shape)), x.dtype) for view in views]
-        wide = x.size == 1 and x.dtype == np.float32  # a number is added up in double precision
+        wide = x.size == 1 and x.dtype == np.float32  # a single number is added up in double precision
         out = self._array(x.shape, DOUBLE if wide else x.dtype)
         into = out.moved(lambda at: np.broadcast_to(spread(at.reshape(shape[: len(output)]), output), shape))
-        how, start = (WHOLE, None) if math.prod(shape) == x.size else (how, start)  # nothing to sum
+        if math.prod(shape) == x.size:  # nothing to sum
+            how, start = SET, None
         self._put(into, pairs, x, self.language.product(x.dtype, len(views)), how, start)
         return self._copied(out, x.dtype) if wide else out
 
@@ -327,10 +330,10 @@ class Loops:
         return self._copied(x.moved(lambda at: np.moveaxis(at, inner, -1))).moved(lambda at: np.moveaxis(at, -1, inner))
 
     def _indexed(self, x: View, index: Any) -> View:
-        """x[index], where the index may hold Symbols: what they add to the positions is read through them.
+        """x[index]. If the index has Symbols, elements are read through these.
 
-        NumPy applies an index whose elements say which of the Symbol's they are to positions that say so too, in
-        multiples of a number that is larger than any position.
+        In place of each Symbol, NumPy applies an array that numbers the Symbol's elements. The positions along that
+        axis carry the same numbers, as multiples of a scale above all positions, and these are taken out again below.
         """
         parts = [*index] if index.__class__ is tuple else [index]
         if not symbols_in(parts):
@@ -341,8 +344,8 @@ class Loops:
         for k, part in enumerate(parts):
             if part.__class__ is Symbol:
                 n = math.prod(part.shape)
-                first = at.take(range(1), axis) if at.shape[axis] else np.zeros_like(at, shape=_cut(at.shape, axis, 1))
-                at = first + scale * np.arange(n).reshape(_cut((1,) * at.ndim, axis, n))
+                first = at.take([0], axis) if at.shape[axis] else at.sum(axis, keepdims=True)  # 0 for an empty axis
+                at = first + scale * np.arange(n).reshape(-1, *[1] * (at.ndim - axis - 1))
                 read.append((scale, strides[axis], x.at.shape[axis], self.views[part]))
                 parts[k], scale = np.arange(n).reshape(part.shape), scale * max(n, 1)
             axis = at.ndim - sum(map(_axes, parts[k + 1 :])) if part is ... else axis + _axes(part)
@@ -359,7 +362,7 @@ class Loops:
         return out
 
     def _changed(self, x: Symbol, old: Any, index: Any, a: Any, how: Any) -> View:
-        """A copy of an array with a added, or set, at the index; in place if nothing else reads the array."""
+        """A copy of an array in which a is added, or set, at the index. If nothing else reads the array, it changes."""
         out = self._whole(old)
         if out.array.maker is not old or self.uses[old] > 1 or old in self.outputs:
             out = self._copied(out.moved(lambda at: np.broadcast_to(at, x.shape)), x.dtype)
@@ -368,14 +371,14 @@ class Loops:
         return out
 
     def _sorted(self, x: Symbol, a: Any, axis: int = -1, *_: Any) -> View:
-        """sort: the elements, read through the order of their row."""
+        """The elements of each row, read through the row's order."""
         rows = self._rows(a, axis)
         first = np.broadcast_to(rows.at[..., :1], rows.at.shape)
-        found = View(rows.array, first, ((1, None, self._order(x, rows)),))
-        return self._copied(found.moved(lambda at: np.moveaxis(at, -1, axis)))
+        ordered = View(rows.array, first, ((1, None, self._order(x, rows)),))
+        return self._copied(ordered.moved(lambda at: np.moveaxis(at, -1, axis)))
 
     def _order(self, x: Symbol, a: Any, axis: int = -1, *_: Any) -> View:
-        """argsort: for each row one call, which finds its order."""
+        """The order of the elements of each row, which one call finds."""
         rows = self._rows(a, axis)
         n = rows.at.shape[-1]
         order, merged = self._array(rows.at.shape, INT), self._array((n,), INT)
@@ -386,7 +389,7 @@ class Loops:
         return order.moved(lambda at: np.moveaxis(at, -1, axis))
 
     def _rows(self, a: Any, axis: int) -> View:
-        """The elements along an axis side by side in memory."""
+        """The elements with this axis last, and in memory in that order."""
         rows = self._whole(a).moved(lambda at: np.moveaxis(at, axis, -1))
         return rows if rows.is_all() else self._copied(rows)
 
@@ -412,14 +415,14 @@ class Loops:
         return [*chain.from_iterable(texts)]
 
     def arrays(self) -> list[str]:
-        """The arrays that the statements need."""
-        given = {*self.inputs.values(), *self.outputs.values(), *self.news.values()}
-        given |= {array for array, _ in self.constants.values()}
-        own = [x for x in self.made if x.stored and x not in given]
+        """The declarations of the arrays that the statements alone use."""
+        known = {*self.inputs.values(), *self.outputs.values(), *self.news.values()}
+        known |= {array for array, _ in self.constants.values()}
+        own = [x for x in self.all_arrays if x.stored and x not in known]
         return [self.language.array.format(**self.language.of(x)) for x in own]
 
     def _text(self, loop: Loop) -> Iterator[str]:
-        """A loop over each axis; those that every array has side by side in memory are one."""
+        """A loop over each axis, or over several axes at once, if they are one in the memory of every array."""
         yield from (self._started(line) for line in loop.lines if line.start is not None)
         if 0 in loop.shape:
             return
@@ -470,7 +473,7 @@ class Loops:
         return f"({text})" if text[0] == "-" else text
 
     def _written(self, x: View, places: Any, names: Any) -> str:
-        """The text of an element, or of a variable."""
+        """The text of the element that is read or written to, or of a variable."""
         if not x.array.stored:
             return x.array.name
         offset, (strides, _), *tables = places[id(x)]
@@ -485,7 +488,7 @@ class Loops:
         return f"{x.array.name}[{_sum_of(terms)}]"
 
     def _address(self, x: View) -> tuple[Any, ...]:
-        """An offset, and pairs: strides, and the name of what they are an index into, "" for the array itself."""
+        """An offset, then pairs of strides and the name of the table that they index, "" for the array itself."""
         offset, strides, table = _strides(x)
         if table is None:
             return offset, (strides, "")
@@ -494,11 +497,11 @@ class Loops:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Small things, and the table of the steps that are not elementwise
+# Functions of views and Symbols, and the tables of the steps that are not elementwise
 
 
 def _strides(x: View) -> tuple[int, list[int], np.ndarray | None]:
-    """Where the elements are: an offset and strides, and a table for the axes that are not evenly spaced."""
+    """An offset, strides, and a table of positions along the axes whose elements are not evenly spaced, or None."""
     at = x.at
     if not at.size:
         return 0, [0] * at.ndim, None
@@ -530,33 +533,28 @@ def _axes(part: Any) -> int:
 
 
 def _is_wide(x: Symbol) -> bool:
-    """True for integers of 64 bits that are computed."""
+    """True if the Symbol is an array of integers of 64 bits that the program computes."""
     return x.op != "input" and x.dtype is not None and x.dtype.kind in "iu" and x.dtype.itemsize == 8
 
 
 def comparable(a: Any, b: Any) -> tuple[Any, Any]:
-    """The operands of a comparison; a number that the other one's dtype cannot hold is infinite beside it."""
+    """The operands of a comparison. An int that the dtype of the other operand cannot represent becomes infinite."""
 
     def beside(x: Any, other: Any) -> Any:
-        dtype = getattr(other, "dtype", None)  # None of a number, too
+        dtype = getattr(other, "dtype", None)  # None for a number
         if x.__class__ is not int or dtype is None or dtype.kind not in "iu":
             return x
-        low, high = limits_of(other.dtype)
+        low, high = limits_of(dtype)
         return x if low <= x <= high else math.copysign(math.inf, x)
 
     return beside(a, b), beside(b, a)
 
 
-def _cut(shape: tuple[int, ...], axis: int, n: int) -> list[int]:
-    """The shape with n elements along an axis."""
-    return [n if d == axis else m for d, m in enumerate(shape)]
-
-
 def _along(a: Any, index: Any, axis: int) -> tuple[Any, ...]:
-    """The index of `take_along_axis` as one of brackets."""
-    shape, axis = a.shape, axis % len(a.shape)
-    grid = [np.arange(n).reshape(_cut((1,) * len(shape), d, n)) for d, n in enumerate(index.shape)]
-    return tuple(index if d == axis else part for d, part in enumerate(grid))
+    """The index of `take_along_axis` as one in brackets."""
+    parts: list[Any] = [*np.indices(a.shape, sparse=True)]
+    parts[axis] = index
+    return tuple(parts)
 
 
 def _matmul(self: Loops, x: Symbol, a: Any, b: Any, *_: Any) -> View:
@@ -566,7 +564,7 @@ def _matmul(self: Loops, x: Symbol, a: Any, b: Any, *_: Any) -> View:
     return self._product(x, (left, right), output, a, b)
 
 
-MOVES: dict[str, Callable[..., View]] = {  # of positions
+MOVES: dict[str, Callable[..., View]] = {  # steps that only rearrange positions
     "getitem": lambda self, x, a, index: self._indexed(self._whole(a), index),
     "take": lambda self, x, a, index, axis: self._indexed(self._whole(a), (*[slice(None)] * axis, index)),
     "take_along_axis": lambda self, x, a, index, axis: self._indexed(self._whole(a), _along(a, index, axis)),
@@ -594,7 +592,7 @@ STEPS: dict[str, Callable[..., View]] = {
     "sort": Loops._sorted,
     "argsort": Loops._order,
     "accumulate": lambda self, x, total, a, index: self._changed(x, total, index, a, ADDED),
-    "setitem": lambda self, x, old, index, a: self._changed(x, old, index, a, WHOLE),
+    "setitem": lambda self, x, old, index, a: self._changed(x, old, index, a, SET),
     "scatter": lambda self, x, a, index, _: self._placed(x, a, lambda out: self._indexed(out, index)),
     "scatter_along_axis": lambda self, x, a, index, axis, _: self._placed(
         x, a, lambda out: self._indexed(out, _along(x, index, axis))
@@ -605,17 +603,17 @@ STEPS: dict[str, Callable[..., View]] = {
     ),
 }
 LOOPED = {*MOVES, *STEPS, *ELEMENTWISE}
-KINDS = {"bool", "float32", "float64", *(f"{kind}{n}" for kind in ("int", "uint") for n in (8, 16, 32, 64))}
+DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"}
 
 
 def unlooped(program: Lowered) -> str:
-    """Why the program cannot be written as loops."""
+    """Why the program cannot be written as loops; "" if it can."""
     for x in program.steps:
         if x.op != "input" and x.op not in LOOPED:
             return f"has no {x.op}: use numpy"
-        kinds = {part.dtype for part in leaves([x, *x.args]) if getattr(part, "dtype", None) is not None}
-        if other := [kind for kind in kinds if kind.name not in KINDS]:
-            return f"has no {other[0]}: use numpy"
+        dtypes = {getattr(part, "dtype", None) or DOUBLE for part in leaves([x, *x.args])}
+        if unknown := [dtype for dtype in dtypes if dtype.name not in DTYPES]:
+            return f"has no {unknown[0]}: use numpy"
         if x.op == "power" and x.dtype is not None and x.dtype.kind in "iu" and x.args[1].__class__ is not int:
             return "has no powers of integers but those with a constant exponent: use numpy"
     return ""

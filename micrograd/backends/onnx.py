@@ -1,10 +1,11 @@
-"""ONNX: a lowered program as the bytes of an .onnx file, which onnxruntime and others run without Python.
+"""ONNX: a lowered program as the bytes of an .onnx file, which onnxruntime and other runtimes run without Python.
 
-`NODES` is the table of primitives: each makes one node or a few, and returns the name of its result. `FORMS` rewrites
-what ONNX lacks in terms of what it has. Floats have one dtype throughout; parameters are stored with their current
-numbers, but those that a training step writes to are inputs, and their next values outputs. Two programs that differ by
-one size of their inputs become one with a free axis, "batch": each becomes a `Graph`, and where these have different
-shapes, or different constants such as the 1/n of a mean, the file computes them from the size of the batch.
+`NODES` is the table of operations. Each entry adds one node or a few, and returns the name of the result. `FORMS` says
+how operations that ONNX lacks are composed of operations that it has. Floats have one dtype throughout. Parameters are
+stored with their current numbers, but a parameter that a training step writes to is an input, and its next value is an
+output. Two programs that differ in one size of their inputs become one program with a free axis, "batch". Each becomes
+a `Graph`, and where the two have different shapes, or different constants such as the 1/n of a mean, the file computes
+these from the size of the batch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from ..compiler.lowered import Lowered, Read, Symbol, axes_of, leaves, needed, r
 OPSET, IR = 18, 8  # of December 2022
 END = np.iinfo(np.int64).max
 
-
 Info = tuple[str, Any, Sequence[int]]  # name, dtype and shape
 Node = tuple[str, list[str], str, dict[str, Any]]  # op, operands, result and settings
 
@@ -35,28 +35,28 @@ def to_bytes(program: Lowered, others: Sequence[Lowered], dtype: Any, by_rows: b
 
     Args:
         program: the program.
-        others: programs of the same function for other sizes; the first that differs by one size alone frees an axis.
+        others: programs of the same function for other sizes. The first that differs in one size alone frees an axis.
         dtype: of all floats, float32 or float64.
-        by_rows: True if the program computes one array, each row of which is an output.
+        by_rows: True if the program computes one array, of which each row is an output.
 
     Raises:
         ModuleNotFoundError: the package onnx is missing.
-        RuntimeError: the program contains an operation without an ONNX form, or no result that it computes.
-        ValueError: dtype is another one.
+        RuntimeError: the program contains an operation without an ONNX form, or it computes no result.
+        ValueError: dtype is neither float32 nor float64.
     """
-    kind = np.dtype(dtype)
-    if kind not in (np.float32, np.float64):
-        raise ValueError(f"found dtype {kind}: an .onnx file is saved in float32 or float64")
+    float_dtype = np.dtype(dtype)
+    if float_dtype not in (np.float32, np.float64):
+        raise ValueError(f"found dtype {float_dtype}: an .onnx file is saved in float32 or float64")
     try:
         onnx = import_module("onnx")
     except ModuleNotFoundError as error:
-        needs = "saving a compiled function needs the package onnx, which is not installed here: pip install onnx"
-        raise ModuleNotFoundError(needs, name="onnx") from error
-    graph = Graph(onnx, kind, program, by_rows)
+        message = "saving a compiled function needs the package onnx, which is not installed here: pip install onnx"
+        raise ModuleNotFoundError(message, name="onnx") from error
+    graph = Graph(onnx, float_dtype, program, by_rows)
     model = graph.model(graph)
     for other in others:
         with suppress(RuntimeError):
-            model = graph.model(Graph(onnx, kind, other, by_rows))
+            model = graph.model(Graph(onnx, float_dtype, other, by_rows))
             break
     if not graph.outputs:
         raise RuntimeError("the function returns no node, so an .onnx file would compute nothing")
@@ -70,14 +70,16 @@ def to_bytes(program: Lowered, others: Sequence[Lowered], dtype: Any, by_rows: b
 class Graph:
     """The nodes that compute a program's values, for its sizes."""
 
-    def __init__(self, onnx: Any, kind: np.dtype, program: Lowered, by_rows: bool):
+    def __init__(self, onnx: Any, float_dtype: np.dtype, program: Lowered, by_rows: bool):
         self.onnx = onnx
-        self.kind = kind
+        self.float_dtype = float_dtype
         self.nodes: list[Node] = []
         self.inputs: list[Info] = []
         self.outputs: list[Info] = []
-        self.shapes: list[Info] = []  # stored too, or computed from the size of the batch
-        self.stored: list[tuple[Any, str, np.ndarray]] = []  # each with what it is known by: its content, or its name
+        self.shapes: list[Info] = []  # arrays of sizes, which are stored or computed from the size of the batch
+        self.stored: list[
+            tuple[Any, str, np.ndarray]
+        ] = []  # a key (the content, or a parameter's name), name and array
         self.names: dict[Symbol, str] = {}
         updates = program.updates
         values = rewritten([*leaves(program.values), *(new for _, new in updates)], FORMS)
@@ -90,25 +92,26 @@ class Graph:
         for x in steps:
             if x.op != "input":
                 self.names[x] = NODES[x.op](self, x, *x.args, **dict(x.named))
-        found = [(self.value(x), self.type(x), _shape(x)) for x in values]
-        found, state = found[: len(found) - len(updates)], found[len(found) - len(updates) :]
+        results = [(self.value(x), self.type(x), _shape(x)) for x in values]
+        count = len(values) - len(updates)
+        outputs, state = results[:count], results[count:]
         if by_rows:
-            ((rows, dtype, (n, *shape)),) = found
-            found = [(self.add("Gather", rows, self.constant(np.array(i))), dtype, shape) for i in range(n)]
-        names = ["output"] if len(found) == 1 else [f"output_{i}" for i in range(len(found))]
+            ((rows, dtype, (n, *shape)),) = outputs
+            outputs = [(self.add("Gather", rows, self.constant(np.array(i))), dtype, shape) for i in range(n)]
+        names = ["output"] if len(outputs) == 1 else [f"output_{i}" for i in range(len(outputs))]
         names += [f"next_{x.args[0]}" for x, _ in updates]
         taken = {name for name, *_ in self.inputs}
-        for name, (result, dtype, shape) in zip(names, [*found, *state], strict=True):
+        for name, (result, dtype, shape) in zip(names, [*outputs, *state], strict=True):
             while name in taken:
                 name += "_"
             self.nodes.append(("Identity", [result], name, {}))
             self.outputs.append((name, dtype, shape))
 
     def model(self, twin: Graph) -> Any:
-        """The whole, as onnx has it. The size by which the inputs of the twin differ, if there is one, is free.
+        """The model, as an object of onnx. If the inputs of the twin differ in one size, this size is free.
 
         Raises:
-            Differs: they differ by more than that.
+            Differs: the two graphs differ in more than that.
         """
         if self._signature() != twin._signature():
             raise Differs
@@ -122,15 +125,15 @@ class Graph:
                 if a != b and (a, b) != (n, m):
                     raise Differs
         arrays: dict[str, np.ndarray] = {}
-        first: dict[Any, str] = {}  # the name under which a content is stored
-        names: dict[str, str] = {}  # of constants with the same content, that of the first
+        first: dict[Any, str] = {}  # the name of the first constant with a key
+        names: dict[str, str] = {}  # for each constant, the name of the first one with the same key
         for (key, name, x), (other, _, y) in zip(self.stored, twin.stored, strict=True):
             if key == other:
                 names[name] = first.setdefault(key, name)
                 arrays[names[name]] = x
             else:
-                held, made = _of_the_batch(name, x, y, n, m, make.np_dtype_to_tensor_dtype(x.dtype))
-                arrays, nodes = arrays | held, nodes + made
+                factors, computing = _of_the_batch(name, x, y, n, m, make.np_dtype_to_tensor_dtype(x.dtype))
+                arrays, nodes = arrays | factors, nodes + computing
         reshapes = {operands[1] for op, operands, *_ in self.nodes if op == "Reshape"}
         for (name, _, shape), (_, _, other) in zip(self.shapes, twin.shapes, strict=True):
             x, y = np.array(shape, np.int64), np.array(other, np.int64)
@@ -161,35 +164,35 @@ class Graph:
         return make.make_model(graph, opset_imports=opset, ir_version=IR, producer_name="micrograd")
 
     def _signature(self) -> Any:
-        """What is the same in a twin."""
+        """The nodes, names and dtypes, which a twin must share."""
         infos = [(name, dtype, len(shape)) for name, dtype, shape in (*self.inputs, *self.shapes, *self.outputs)]
         return self.nodes, [(name, x.dtype, x.ndim) for _, name, x in self.stored], infos
 
-    # ---- what it reads
+    # ---- inputs
 
     def _read(self, read: Read, symbols: dict[str, Symbol], nodes: Sequence[Any]) -> None:
-        """The input or the parameter that a Symbol stands for."""
+        """Name the Symbols of a read: add an input, or a stored parameter."""
         name, x = read.name, symbols.get(read.name)
-        if read.kind == "lists":  # the numbers of an array, each by itself
-            whole = self.add("Reshape", self._input(name, self.kind, read.shape), self.ints(-1))
+        if read.kind == "lists":  # a Symbol for each number of an array
+            flat = self.add("Reshape", self._input(name, self.float_dtype, read.shape), self.ints(-1))
             for i, index in enumerate(np.ndindex(*read.shape)):
                 if (element := symbols.get("_".join(map(str, (name, *index))))) is not None:
-                    self.names[element] = self.add("Gather", whole, self.constant(np.array(i)))
+                    self.names[element] = self.add("Gather", flat, self.constant(np.array(i)))
         elif x is None:
             return
         elif read.parameter == "leaves":
-            found: Any = [node.data for node in nodes]
+            data: Any = [node.data for node in nodes]
             for key in read.keys:
-                found = found[key]
-            self.names[x] = self.constant(np.asarray(found), self.type(x), name)
+                data = data[key]
+            self.names[x] = self.constant(np.asarray(data), self.type(x), name)
         elif read.kind == "vector":
-            parts = [self.add("Reshape", self._input(key, self.kind, ()), self.ints(1)) for key in read.keys]
-            self.names[x] = self.add("Concat", *parts, axis=0)
+            elements = [self.add("Reshape", self._input(key, self.float_dtype, ()), self.ints(1)) for key in read.keys]
+            self.names[x] = self.add("Concat", *elements, axis=0)
         elif read.kind == "flat":
             self.names[x] = self.add("Reshape", self._input(name, self.type(x), read.shape), self.ints(-1))
         elif read.kind == "samples" and x.ndim > 1:
-            whole = self._input(name, self.type(x), x.shape[::-1])
-            self.names[x] = self.add("Transpose", whole, perm=[*range(x.ndim)][::-1])
+            transposed = self._input(name, self.type(x), x.shape[::-1])
+            self.names[x] = self.add("Transpose", transposed, perm=[*range(x.ndim)][::-1])
         else:
             self.names[x] = self._input(name, self.type(x), _shape(x))
 
@@ -200,7 +203,7 @@ class Graph:
     # ---- nodes and constants
 
     def add(self, op: str, *operands: Any, **settings: Any) -> str:
-        """A node, and the name of its result. The operands are names, or what has one."""
+        """Add a node, and return the name of its result. The operands are names, or Symbols and constants."""
         names = [x if x.__class__ is str else self.value(x) for x in operands]
         result = f"t{len(self.nodes) + 1}"
         self.nodes.append((op, names, result, settings))
@@ -211,7 +214,7 @@ class Graph:
         return [self.value(a, self.type(x)) for a in operands]
 
     def value(self, x: Any, dtype: Any = None) -> str:
-        """The name of an operand, as this dtype."""
+        """The name of an operand, cast to this dtype."""
         dtype = self.type(x) if dtype is None else dtype
         if x.__class__ is Symbol:
             cast = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -221,7 +224,7 @@ class Graph:
         return self.constant(np.asarray(x), dtype)
 
     def constant(self, x: np.ndarray, dtype: Any = np.int64, name: str = "") -> str:
-        """The name of a stored array; a finite number stays finite in a narrower dtype."""
+        """Store an array, and return its name. A finite number stays finite in a narrower dtype."""
         if x.dtype.kind == "f" and np.dtype(dtype) == np.float32:
             x = np.where(np.isinf(x), x, np.clip(x, *np.array([-1, 1]) * float(np.finfo(dtype).max)))
         x = np.asarray(x, dtype, order="C")
@@ -230,11 +233,11 @@ class Graph:
         return name
 
     def ints(self, *numbers: int) -> str:
-        """A constant vector."""
+        """Store a vector of integers, and return its name."""
         return self.constant(np.array(numbers, np.int64))
 
     def shape(self, sizes: Sequence[int]) -> str:
-        """The name of a shape, which depends on the batch if it differs in the twin."""
+        """The name of a shape. If the twin has another shape there, it is computed from the size of the batch."""
         self.shapes.append((self._unused(), np.int64, sizes))
         return self.shapes[-1][0]
 
@@ -244,7 +247,7 @@ class Graph:
     def type(self, x: Any) -> Any:
         """The dtype of an operand in the file."""
         dtype = x.dtype if isinstance(x, (Symbol, np.ndarray, np.generic)) else np.result_type(x)
-        return self.kind if dtype is None or dtype.kind == "f" else dtype
+        return self.float_dtype if dtype is None or dtype.kind == "f" else dtype
 
     def reshaped(self, x: Symbol, a: Any) -> str:
         """The operand in the shape of the Symbol."""
@@ -260,12 +263,12 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 def _of_the_batch(name: str, x: np.ndarray, y: np.ndarray, n: int, m: int, to: int) -> tuple[dict, list[Node]]:
-    """The arrays and nodes that compute a constant: it is x where the size of the batch is n, and y where it is m.
+    """The arrays and nodes that compute a constant, which is x for a batch of n and y for a batch of m.
 
-    It is a number times a power of the size, such as the 1/n of a mean, or it numbers the rows.
+    The constant is a number times a power of the size, such as the 1/n of a mean, or it numbers the rows.
 
     Raises:
-        Differs: it is neither.
+        Differs: the constant is neither of the two.
     """
     size, by, power, grown, zero, one = (f"{name}_{part}" for part in ("size", "by", "power", "grown", "zero", "one"))
     nodes: list[Node] = [("ReduceSum", ["t0"], f"{name}_n", {"keepdims": 0})]  # a number, without an axis
@@ -286,13 +289,16 @@ def _of_the_batch(name: str, x: np.ndarray, y: np.ndarray, n: int, m: int, to: i
 
 
 def _parts(index: Any, ndim: int) -> list[Any]:
-    """What an index says about each axis: an int, a slice, or an array; without new axes."""
-    parts = [part for part in _tuple(index) if part is not None]
-    parts = [y for x in parts for y in (np.nonzero(x) if np.ndarray is x.__class__ and x.dtype.kind == "b" else [x])]
-    where = next((i for i, x in enumerate(parts) if x is ...), len(parts))
-    left = ndim - sum(x is not ... for x in parts)
-    parts = [*parts[:where], *[slice(None)] * left, *parts[where + 1 :]]
-    return [np.array(x) if x.__class__ is list else x for x in parts]
+    """The index of each axis: an int, a slice, or an array. New axes are left out."""
+    parts: list[Any] = []
+    for part in _tuple(index):
+        if part.__class__ is np.ndarray and part.dtype.kind == "b":
+            parts += np.nonzero(part)
+        elif part is not None:
+            parts.append(np.array(part) if part.__class__ is list else part)
+    where = next((i for i, part in enumerate(parts) if part is ...), len(parts))
+    missing = ndim - sum(part is not ... for part in parts)
+    return [*parts[:where], *[slice(None)] * missing, *parts[where + 1 :]]
 
 
 def _tuple(index: Any) -> tuple[Any, ...]:
@@ -300,7 +306,7 @@ def _tuple(index: Any) -> tuple[Any, ...]:
 
 
 def _item(graph: Graph, a: Any, ndim: int, index: Any) -> Any:
-    """The elements at an index; axes of ints, and new ones, are left to a reshape."""
+    """The elements at an index. The caller reshapes the result, since axes of ints stay and new axes are missing."""
     parts = _parts(index, ndim)
     arrays = any(isinstance(x, (Symbol, np.ndarray)) for x in parts)
     chosen = [i for i, x in enumerate(parts) if arrays and not isinstance(x, slice)]
@@ -318,15 +324,16 @@ def _item(graph: Graph, a: Any, ndim: int, index: Any) -> Any:
     each = [graph.add("Unsqueeze", graph.add("Expand", x, graph.shape(shape)), graph.ints(-1)) for x in places]
     rest = [i for i in range(ndim) if i not in chosen]
     first = graph.add("Transpose", a, perm=[*chosen, *rest])
-    found = graph.add("GatherND", first, graph.add("Concat", *each, axis=-1))
-    before, n = chosen[0], len(shape)  # arrays side by side: the result has their axes in their place, else first
+    gathered = graph.add("GatherND", first, graph.add("Concat", *each, axis=-1))
+    before, n = chosen[0], len(shape)
+    # As in NumPy, the axes of arrays that are side by side stand in their place, and those of other arrays come first
     if chosen != [*range(before, chosen[-1] + 1)] or not before:
-        return found
-    return graph.add("Transpose", found, perm=[*range(n, n + before), *range(n), *range(n + before, n + len(rest))])
+        return gathered
+    return graph.add("Transpose", gathered, perm=[*range(n, n + before), *range(n), *range(n + before, n + len(rest))])
 
 
 def _scattered(graph: Graph, x: Symbol, into: Any, a: Any, index: Any, **reduction: str) -> str:
-    """An array with the elements at an index replaced, or added to: both are flattened."""
+    """An array in which the elements at an index are replaced, or added to. Both are flattened first."""
     numbers = graph.constant(np.arange(x.size).reshape(x.shape))
     fixed = tuple(np.zeros(i.shape, int) if i.__class__ is Symbol else i for i in _tuple(index))
     places = np.empty(x.shape, bool)[fixed]
@@ -338,7 +345,7 @@ def _scattered(graph: Graph, x: Symbol, into: Any, a: Any, index: Any, **reducti
 
 
 def _scatter(graph: Graph, x: Symbol, a: Any, index: Any, *_: Any) -> str:
-    """Zeros around an array, if its index is a block; else zeros with it added."""
+    """An array with zeros around it, if its index is a block; else zeros with the array added."""
     block = all(i is ... or (i.__class__ is slice and i.step in (None, 1)) for i in _tuple(index))
     if not x.shape or not block:
         return _scattered(graph, x, graph.zeros(x), a, index, reduction="add")
@@ -348,11 +355,11 @@ def _scatter(graph: Graph, x: Symbol, a: Any, index: Any, *_: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The table: each makes the nodes of one operation, x, on its operands, and returns the name of the result
+# The table. Each function adds the nodes of one operation, the Symbol x, on its operands, and returns the result's name
 
 
 def _elementwise(op: str) -> Callable[..., str]:
-    """Operands and result have one dtype."""
+    """A node whose operands have the dtype of the result."""
     return lambda graph, x, *args, **_: graph.add(op, *graph.like(x, *args))
 
 
@@ -360,7 +367,7 @@ def _comparison(op: str) -> Callable[..., str]:
     def node(graph: Graph, x: Symbol, *args: Any) -> str:
         numbers = (float, int, bool)
         common = np.result_type(*(a if isinstance(a, numbers) else graph.type(a) for a in args))
-        common = graph.kind if common.kind == "f" else common
+        common = graph.float_dtype if common.kind == "f" else common
         return graph.add(op, *(graph.value(a, common) for a in args))
 
     return node
@@ -386,7 +393,7 @@ def _einsum(graph: Graph, x: Symbol, letters: Any, output: Any, *operands: Any) 
 
 
 def _windows(graph: Graph, x: Symbol, a: Any, size: Any, stride: Any, dilation: Any) -> str:
-    """Each axis is gathered into one of the places in a window and one of the windows."""
+    """The windows. Each axis is gathered into two: the place in a window, and the window."""
     n, first = len(size), a.ndim - len(size)
     for i, (k, s, d) in enumerate(zip(size, stride, dilation, strict=True)):
         places = np.arange(k)[:, None] * d + np.arange(x.shape[first + n + i]) * s
@@ -395,12 +402,12 @@ def _windows(graph: Graph, x: Symbol, a: Any, size: Any, stride: Any, dilation: 
 
 
 def _expm1(_: Any, x: Any) -> Any:
-    """exp(x) - 1, exact near 0 too."""
+    """exp(x) - 1, also exact near 0."""
     return np.tanh(x / 2.0) * (np.exp(x) + 1.0)
 
 
 def _log1p(_: Any, x: Any) -> Any:
-    """log(1 + x), corrected near 0 by what the sum has lost."""
+    """log(1 + x), corrected near 0 by the digits that the sum 1 + x loses."""
     total = x + 1.0
     return np.log(total) + np.where(abs(x) < 0.5, (x - (total - 1.0)) / total, 0.0)
 
@@ -415,13 +422,13 @@ def _of_integers(*operands: Any) -> bool:
 
 
 def _quotient(graph: Graph, x: Symbol, *operands: Any) -> str:
-    """Of integers, exactly: ONNX rounds towards 0."""
+    """The quotient of integers, rounded down. ONNX rounds towards 0, so the remainder is subtracted first."""
     a, b = graph.like(x, *operands)
     return graph.add("Div", graph.add("Sub", a, graph.add("Mod", a, b)), b)
 
 
 def _python_remainder(graph: Any, a: Any, b: Any) -> Any:
-    """With the sign of b, as in Python; ONNX has that for integers, and C's for floats."""
+    """The remainder with the sign of b, as in Python. ONNX has it for integers; for floats, ONNX has that of C."""
     if _of_integers(a, b):
         return None
     c = graph.make("fmod", (a, b))

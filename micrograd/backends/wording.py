@@ -1,4 +1,4 @@
-"""What operations are called in C and in JavaScript: their text, the functions of our own, numbers and types.
+"""The text of operations, numbers and types in C and in JavaScript, and the functions that these languages lack.
 
 >>> C().form("maximum", [np.dtype(int)]), C().form("tanh", [np.dtype(float)])
 ('{0} > {1} ? {0} : {1}', 'tanh({})')
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,23 +23,33 @@ SIGNS = {
     "equal": "{} == {}", "not_equal": "{} != {}", "where": "{} ? {} : {}",
     "logical_and": "{} != 0 && {} != 0", "logical_or": "{} != 0 || {} != 0", "logical_not": "{} == 0",
 }  # fmt: skip
-OF_BOOLS: dict[str, str] = dict.fromkeys(("add", "maximum"), SIGNS["logical_or"])
-OF_BOOLS |= dict.fromkeys(("multiply", "minimum"), SIGNS["logical_and"]) | {"absolute": "{}"}
-OF_INTS = {"absolute": "{0} < 0 ? -{0} : {0}", "sign": "({0} > 0) - ({0} < 0)", "power": "integer_power({}, {})"}
-OF_INTS |= {"maximum": "{0} > {1} ? {0} : {1}", "minimum": "{0} < {1} ? {0} : {1}"}
-OF_INTS |= {"remainder": "integer_remainder({}, {})", "floor_divide": "integer_quotient({}, {})"}
-OF_INTS |= dict.fromkeys(("floor", "ceil", "trunc", "rint"), "{}")
+OF_BOOLS = {
+    "add": "{} != 0 || {} != 0", "maximum": "{} != 0 || {} != 0",
+    "multiply": "{} != 0 && {} != 0", "minimum": "{} != 0 && {} != 0", "absolute": "{}",
+}  # fmt: skip
+OF_INTS = {
+    "absolute": "{0} < 0 ? -{0} : {0}", "sign": "({0} > 0) - ({0} < 0)",
+    "maximum": "{0} > {1} ? {0} : {1}", "minimum": "{0} < {1} ? {0} : {1}", "power": "integer_power({}, {})",
+    "remainder": "integer_remainder({}, {})", "floor_divide": "integer_quotient({}, {})",
+    "floor": "{}", "ceil": "{}", "trunc": "{}", "rint": "{}",
+}  # fmt: skip
 UNSIGNED = OF_INTS | {"remainder": "unsigned_remainder({}, {})", "floor_divide": "unsigned_quotient({}, {})"}
 OF_KINDS = {"b": OF_BOOLS, "i": OF_INTS, "u": UNSIGNED}
-# Of a signed and an unsigned integer, which C would compare as unsigned ones: the word for the turned comparison, and
-# what a negative number is.
-TURNED = {"less": ("greater", True), "less_equal": ("greater_equal", True), "not_equal": ("not_equal", True)}
-TURNED |= {"greater": ("less", False), "greater_equal": ("less_equal", False), "equal": ("equal", False)}
-# In math.h; others have NumPy's name, or asin's.
-FUNCTIONS = {"power": "pow", "absolute": "fabs", "arctan2": "atan2", "remainder": "modulo"}
-FUNCTIONS |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+# C compares a signed and an unsigned integer as unsigned integers. For each comparison, this has the comparison of the
+# exchanged operands, and its result where the signed integer is negative.
+TURNED = {
+    "less": ("greater", True), "less_equal": ("greater_equal", True), "not_equal": ("not_equal", True),
+    "greater": ("less", False), "greater_equal": ("less_equal", False), "equal": ("equal", False),
+}  # fmt: skip
+# Functions whose names are not NumPy's
+FUNCTIONS = {
+    "power": "pow", "absolute": "fabs", "arctan2": "atan2", "remainder": "modulo",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+}  # fmt: skip
 BINARY = {"power", "hypot", "arctan2", "maximum", "minimum", "remainder", "floor_divide", "logaddexp"}
-OWN = {  # functions of our own, of floats or `integer_` ones: parameters, and what they return
+# Our own functions, each after the functions that it calls, with their parameters and the expression that they return.
+# They take floats, or integers if the name begins with `integer_` or `unsigned_`.
+OWN = {
     "maximum": ("a b", "a > b || a != a ? a : b"),
     "minimum": ("a b", "a < b || a != a ? a : b"),
     "sign": ("a", "a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a * 0.0"),
@@ -62,24 +72,25 @@ OWN = {  # functions of our own, of floats or `integer_` ones: parameters, and w
     "unsigned_quotient": ("a b", "b == 0 ? 0 : (a - a % b) / b"),
     "integer_power": ("a b", "b < 1 ? 1 : (b % 2 != 0 ? a : 1) * integer_power(a * a, (b - b % 2) / 2)"),
 }
+CALLED = re.compile(r"\b(\w++)\(")
 
 
-def kind_of(x: Any) -> Any:
-    """The dtype of an operand, or the type of a number."""
+def dtype_of(x: Any) -> Any:
+    """The dtype of an operand; of a plain number, its Python type."""
     if x.__class__ is Symbol and x.dtype is None:
         return float
     return getattr(x, "dtype", BOOL if x.__class__ is bool else x.__class__)
 
 
 @lru_cache(maxsize=4096)
-def loop_types(op: str, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The dtypes that NumPy computes in: those of the operands, then that of the result."""
+def loop_types(op: str, dtypes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The dtypes that NumPy computes in: the operands', then the result's. A plain number has its Python type here."""
     if op == "where":
-        like = [np.ones((), kind) if isinstance(kind, np.dtype) else kind(1) for kind in kinds[1:]]
-        return BOOL, *[np.result_type(*like)] * 3
-    if all(kind is float or kind is int for kind in kinds):
-        kinds = (DOUBLE,) * len(kinds)
-    return getattr(np, op).resolve_dtypes((*kinds, None))
+        samples = [np.ones((), dtype) if isinstance(dtype, np.dtype) else dtype(1) for dtype in dtypes[1:]]
+        return BOOL, *[np.result_type(*samples)] * 3
+    if {*dtypes} <= {float, int}:
+        dtypes = (DOUBLE,) * len(dtypes)
+    return getattr(np, op).resolve_dtypes((*dtypes, None))
 
 
 def limits_of(dtype: Any) -> tuple[Any, Any]:
@@ -91,12 +102,12 @@ def limits_of(dtype: Any) -> tuple[Any, Any]:
 
 @lru_cache
 def name_of(dtype: Any) -> str:
-    """Its name, which NumPy takes long to find."""
+    """The name of a dtype, cached, since NumPy takes long to find it."""
     return dtype.name
 
 
 class C:
-    """How C says it."""
+    """The forms of C."""
 
     loop = "for (int {0} = 0; {0} < {1}; {0}++)"
     constant = "const {type} {name} = {text};"
@@ -104,11 +115,10 @@ class C:
     array = "static {type} {name}[{size}];"
     filled = "for (int i = 0; i < {size}; i++) {name}[i] = {text};"
     function = "static inline {type} {name}({parameters}) {{ return {result}; }}"
-    stop: tuple[str, ...] = ("if (fault) return failed(at);",)  # what follows when an index was wrong
-    typed = True  # True if a parameter has a type
-    least = 1  # the size of an empty array
-    single = "f"  # the end of a float32
-    stops = False  # True if an integer of 64 bits may be one that it cannot hold, and it stops there
+    stop: tuple[str, ...] = ("if (fault) return failed(at);",)  # the statement that ends a call if an index was wrong
+    typed = True  # True if parameters are declared with their types
+    single = "f"  # the last letter of a float32
+    stops = False  # True if a program ends with an error at an integer of 64 bits that the language cannot represent
     own: dict[str, tuple[str, str]] = OWN
 
     def order(self, x: Symbol) -> Any:
@@ -120,18 +130,18 @@ class C:
         return {"float64": "double", "float32": "float", "bool": "bool"}.get(name, f"{name}_t")
 
     def of(self, array: Any) -> dict[str, Any]:
-        """What is said of an array, or of a variable."""
-        return {"name": array.name, "type": self.type(array.dtype), "size": max(array.origin.size, self.least)}
+        """What the forms above need of an array, or of a variable."""
+        return {"name": array.name, "type": self.type(array.dtype), "size": max(array.origin.size, 1)}
 
-    def form(self, op: str, kinds: Sequence[Any]) -> str:
+    def form(self, op: str, dtypes: Sequence[Any]) -> str:
         """The text of an operation on these dtypes, with a place for each operand."""
-        first, *others = [dtype.kind for dtype in kinds]
-        if (first, *others) == ("u", "i"):
-            return self.form(TURNED[op][0], kinds[::-1]).format("{1}", "{0}")
-        if (first, *others) == ("i", "u"):
-            sign = SIGNS[op].format("(uint64_t){0}", "{1}")
-            return f"{{0}} < 0 || {sign}" if TURNED[op][1] else f"{{0}} >= 0 && {sign}"
-        if form := OF_KINDS.get(first, {}).get(op) or SIGNS.get(op):
+        kinds = [dtype.kind for dtype in dtypes]
+        if kinds == ["u", "i"]:
+            return self.form(TURNED[op][0], dtypes[::-1]).format("{1}", "{0}")
+        if kinds == ["i", "u"]:
+            comparison = SIGNS[op].format("(uint64_t){0}", "{1}")
+            return f"{{0}} < 0 || {comparison}" if TURNED[op][1] else f"{{0}} >= 0 && {comparison}"
+        if form := OF_KINDS.get(kinds[0], {}).get(op) or SIGNS.get(op):
             return form
         return f"{FUNCTIONS.get(op, op)}({'{}, {}' if op in BINARY else '{}'})"
 
@@ -140,18 +150,19 @@ class C:
         return " * ".join(["{}"] * n)
 
     def added(self, place: str, text: str, dtype: Any) -> str:
-        """A statement that adds to an element."""
+        """The statement that adds a text to the element at a place."""
         return f"{place} += {text};"
 
     def cast(self, text: str, dtype: Any) -> str:
+        """A text of another dtype, as this dtype."""
         return f"({self.type(dtype)}){text}"
 
     def rounded(self, text: str, dtype: Any) -> str:
-        """A result as its dtype, which an assignment does in C."""
+        """The text of a result, rounded to its dtype. An assignment does so in C."""
         return text
 
     def sorted(self, dtype: Any, n: int, merged: str, order: str, keys: str) -> str:
-        """A statement that finds the order of n keys, given the first element of each array."""
+        """The statement that finds the order of n keys, from the first element of each array."""
         return f"order_of_{self.type(dtype)}({n}, {merged}, &{order}, &{keys});"
 
     def number(self, x: Any, dtype: Any) -> str:
@@ -161,17 +172,17 @@ class C:
             if dtype == np.float32 and math.isfinite(x):
                 return f"{float(np.float32(x))!r}{self.single}"
             return repr(x) if math.isfinite(x) else "NAN" if x != x else "INFINITY" if x > 0 else "-INFINITY"
-        if x == -(2**63):  # whose digits alone are too large
+        if x == -(2**63):  # C reads the digits before the sign, and 2**63 is too large
             return f"{int(x) + 1}LL - 1"
         return f"{int(x)}{'' if abs(int(x)) < 2**31 else 'LL' if int(x) < 2**63 else 'ULL'}"
 
-    def functions(self, text: str, known: set[str]) -> Iterator[str]:
-        """The functions of our own that a text calls, each after those that it calls."""
-        for name, (parameters, result) in self.own.items():
-            if name in known or f"{name}(" not in text or not re.search(rf"\b{name}\(", text):
-                continue
-            known.add(name)
-            yield from self.functions(result, known)
-            kind = {"integer": "int64_t ", "unsigned": "uint64_t "}.get(name.partition("_")[0], "double ")
-            given = ", ".join(kind * self.typed + x for x in parameters.split())
-            yield self.function.format(type=kind.rstrip(), name=name, parameters=given, result=result)
+    def functions(self, text: str) -> list[str]:
+        """Our own functions that a text calls, in the order of `own`."""
+        called, lines = {*CALLED.findall(text)}, []
+        for name, (parameters, result) in reversed(self.own.items()):
+            if name in called:
+                called |= {*CALLED.findall(result)}
+                dtype = {"integer": "int64_t ", "unsigned": "uint64_t "}.get(name.partition("_")[0], "double ")
+                declared = ", ".join(dtype * self.typed + x for x in parameters.split())
+                lines.append(self.function.format(type=dtype.rstrip(), name=name, parameters=declared, result=result))
+        return lines[::-1]

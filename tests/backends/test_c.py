@@ -76,7 +76,7 @@ def test_element_that_is_set_more_than_once_is_the_last_in_the_order_of_the_inde
 
 
 def test_without_a_compiler_c_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(libraries, "_found", lambda *_: [])
+    monkeypatch.setattr(libraries, "_find_compiler", lambda *_: [])
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(RuntimeError, match=r"apt install.*xcode-select.*pip install ziglang.*default .* needs none"):
         micrograd.compile(lambda x: x * x, backend="c")(Value(2.0))
@@ -103,11 +103,11 @@ def test_compiler_of_the_package_ziglang_is_found_where_there_is_no_other(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(libraries.shutil, "which", lambda _: None)
     monkeypatch.delenv("CC", raising=False)
-    libraries._found.cache_clear()
+    libraries._find_compiler.cache_clear()
     try:
         assert libraries.compiler() == [sys.executable, "-m", "ziglang", "cc"]
     finally:
-        libraries._found.cache_clear()
+        libraries._find_compiler.cache_clear()
 
 
 @IN_C

@@ -68,7 +68,7 @@ def test_tiny_gpt_fits_into_60_kb_beside_its_weights():
     step, _, batches = names()
     step(*batches[0].values())
     text = step.to_js().decode()
-    weights = sum(len(x) for x in re.findall(r'decoded\("([^"]*)"', text[text.index("const held") :]))
+    weights = sum(len(x) for x in re.findall(r'decoded\("([^"]*)"', text[text.index("const stored") :]))
     assert len(text) - weights < 60_000
 
 

@@ -14,6 +14,7 @@ from tensor_ops_list import OPS as ARRAY_OPS
 
 import micrograd as mg
 from micrograd import Tensor, Value
+from micrograd.backends.javascript import JavaScript
 from micrograd.functional import cross_entropy, hinge
 from micrograd.nn import MLP, Conv2d, Embedding, LayerNorm1d, Linear, ReLU, Sequential
 from micrograd.scalars.ops import TABLE
@@ -206,13 +207,46 @@ def scalars():
             yield op.call(*map(Value, point))
 
 
+def operand_forms():
+    """Each op on arrays and, if it takes two operands, with a constant as either, with one node as both, broadcast."""
+    for op in OPS:
+        point, *_ = points = op.points(4)
+        arrays = [Tensor(column, requires_grad=True) for column in zip(*points, strict=True)]
+        yield op.call(*arrays).sum()
+        if len(point) == 2:
+            (a, b), (x, y) = point, arrays
+            yield op.call(Value(a), Value(b, requires_grad=False))
+            yield op.call(Value(a, requires_grad=False), Value(b))
+            yield op.call(*[Value(b)] * 2)
+            yield op.call(x.reshape(4, 1), y).sum()
+            yield op.call(x, Tensor(b, requires_grad=True)).sum()
+            yield op.call(Tensor(a), y).sum()
+            yield op.call(*[y] * 2).sum()
+
+
+def derivatives():
+    """A graph of the derivatives of every op, of Values and of arrays: its nodes have the rows that only rules call."""
+    for op in OPS:
+        points = op.points(4)
+        values = [Value(x) for x in points[0]]
+        arrays = [Tensor(column, requires_grad=True) for column in zip(*points, strict=True)]
+        for operands, out in [(values, op.call(*values)), (arrays, op.call(*arrays).sum())]:
+            slopes = mg.grad(out, operands, create_graph=True, allow_unused=True)
+            squares = [g * g for g in slopes if g is not None and g.requires_grad]
+            if squares:
+                total = sum(squares)
+                yield total if operands is values else total.sum()
+    layer = Linear(3, 2, rng=np.random.default_rng(0))
+    out = layer(Tensor(np.ones((4, 3)), requires_grad=True)).square().sum()
+    yield sum(g.square().sum() for g in mg.grad(out, [*layer.parameters()], create_graph=True))
+
+
 def arrays():
     rng = np.random.default_rng(0)
     new = lambda *shape: Tensor(rng.normal(size=shape), requires_grad=True)  # noqa: E731
     a, b, c = new(3, 4), new(4, 2), new(4)
     yield (a @ b).tanh().mean()
-    with np.errstate(all="ignore"):
-        yield (1 / Tensor([-0.0, 0.0, np.inf, np.nan], requires_grad=True)).maximum(-5.0).sum()
+    yield (1 / Tensor([-0.0, 0.0, np.inf, np.nan], requires_grad=True)).maximum(-5.0).sum()
     yield ((a + c) * c).sum(0)
     yield a.softmax(-1)[1:, [0, 2]].sum()
     yield a.log_softmax(-1).max(1).sum() + a.T.reshape(2, 6).cumsum(1).std()
@@ -259,6 +293,8 @@ def agree(engine, roots, later=None):
             numbers(data[i], graph.data(i), graph, i)
             if node in wanted:
                 numbers(grads[i], wanted[node], graph, i)
+            else:
+                assert grads[i] is None, f"node {i}, '{node._op}' has a gradient in the page alone"
 
 
 def numbers(found, wanted, graph, i):
@@ -269,9 +305,39 @@ def numbers(found, wanted, graph, i):
         pytest.fail(f"node {i}, '{graph.nodes[i]._op}' of {operands}: {found} in the page, {wanted} in the engine")
 
 
-@pytest.mark.parametrize("graphs", [scalars, arrays, networks, written])
+@pytest.mark.parametrize("graphs", [scalars, operand_forms, derivatives, arrays, networks, written])
 def test_page_computes_the_engine_s_numbers_to_1e_9(engine, graphs):
-    agree(engine, [*graphs()])
+    with np.errstate(all="ignore"):
+        roots = [*graphs()]
+    agree(engine, roots)
+
+
+EDGES = [0.0, 1.0, 2.0, 0.5, 1.5, 2.5, 0.1, 3.0, 5e-324, 1e300, 1e16, 2.0**52 + 0.5]
+EMITTED = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "neg": "negative", "abs": "absolute"}
+EMITTED |= {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal", "arctan2": "arctan2"}
+EMITTED |= {name: name for name in ("power", "maximum", "minimum", "exp2", "remainder", "floor_divide", "rint")}
+EMITTED |= {name: name for name in ("logaddexp", "sign", "hypot", "floor", "ceil", "trunc")}
+DIFFERENT = """
+const numbers = [...arguments[0], Infinity];
+const at = [...numbers, ...numbers.map(x => -x), NaN];
+const same = (x, y) => Object.is(x, y) || Math.abs(x - y) <= 1e-12 * Math.abs(y);
+return Object.entries(emitted).flatMap(([name, emit]) => {
+  const shown = CALLS[name] ?? Math[name.replace(/^arc/, "a")];
+  const operands = emit.length === 1 ? at.map(a => [a]) : at.flatMap(a => at.map(b => [a, b]));
+  return operands.filter(each => !same(shown(...each), emit(...each))).map(each => `${name}(${each})`);
+});
+"""
+
+
+def test_page_s_functions_are_those_of_the_javascript_back_end_at_all_edges(engine):
+    language, double = JavaScript(set()), np.dtype(float)
+    entries = []
+    for name, op in EMITTED.items():
+        operands = ["a", "b"][: getattr(np, op).nin]
+        result = language.form(op, [double] * len(operands)).format(*operands)
+        entries.append(f"{json.dumps(name)}: ({', '.join(operands)}) => +({result})")
+    emitted = f"const emitted = {{{', '.join(entries)}}};"
+    assert engine.run("\n".join([*language.functions(emitted), emitted, DIFFERENT]), EDGES) == []
 
 
 def parts(array):

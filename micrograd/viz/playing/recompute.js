@@ -15,7 +15,7 @@ const CALLS = {
   maximum: Math.max,
   minimum: Math.min,
   exp2: a => 2 ** a,
-  power: (a, b) => (a === 1 ? 1 : a ** b),
+  power: (a, b) => (a === 1 || (a === -1 && Math.abs(b) === Infinity) ? 1 : a ** b), // as IEEE 754 wants
   where: (c, a, b) => (c ? a : b),
   gate: (a, b) => (b <= 0 ? 0 : a),
   clip: (a, low, high) => Math.min(Math.max(a, low ?? -Infinity), high ?? Infinity),
