@@ -43,7 +43,7 @@ from ..engine.value import Value
 from ..scalars.kinds import differentiating, hidden, is_node, is_tracing, node_of, traced
 from ..scalars.ops import copied
 from ..scalars.passes import run_pass, topological
-from ..scalars.roots import seeded
+from ..scalars.roots import checked_gradients
 from ..tensor.optional import Tensor, np, stack, wrap
 
 __all__ = ["gradient", "value_and_grad", "jacobian", "hessian", "hvp", "vjp", "jvp"]
@@ -175,7 +175,7 @@ class _Call:
         if not pairs:
             return {}
         roots = [node_of(y) for y, _ in pairs]
-        seeds = seeded(roots, [g for _, g in pairs], create_graph)
+        seeds = checked_gradients(roots, [g for _, g in pairs], create_graph)
         try:
             with self._open():  # since the rule of a `Function` may call transforms
                 return run_pass(roots, seeds, create_graph, self.inputs)[1]
@@ -202,7 +202,7 @@ class _Call:
             gs = [gradients.get(node) for node in self.inputs]
             pairs = [*filter(lambda pair: _requires_grad(pair[0]), zip(gs, ts, strict=True))]
             roots = [node_of(g) for g, _ in pairs]
-            inner_seeds = seeded(roots, [t for _, t in pairs], create_graph)
+            inner_seeds = checked_gradients(roots, [t for _, t in pairs], create_graph)
             tangents = run_pass(roots, inner_seeds, create_graph, [*map(node_of, seeds)])[1] if roots else {}
 
         def tangent(y: Any) -> Any:

@@ -30,7 +30,7 @@ from ..engine.rows import LEAF
 from ..nn.module import Module
 from ..scalars.kinds import is_node, node_of, plain
 from ..scalars.passes import run_pass, topological
-from ..scalars.roots import backward, seeded
+from ..scalars.roots import backward, checked_gradients
 from ..tensor.optional import Tensor, np
 from .inputs import TEXT, untraced
 from .trace_errors import defined_at, generators_in, restore, states
@@ -212,7 +212,7 @@ def _gradients(roots: list[Any]) -> dict[Any, Any]:
         array = roots[0]._data
         weights = [(1.0 + np.arange(array.size).reshape(array.shape) / array.size).astype(array.dtype)]
     inputs = [node for node in topological(roots) if node._row is LEAF]
-    gradients = run_pass(roots, seeded(roots, weights, False), inputs=inputs)[1]
+    gradients = run_pass(roots, checked_gradients(roots, weights, False), inputs=inputs)[1]
     return {node: plain(g) for node, g in gradients.items()}
 
 

@@ -43,7 +43,7 @@ from ..scalars.hooks import hooked
 from ..scalars.kinds import node_of
 from ..scalars.passes import run_pass, topological
 from ..scalars.release import release
-from ..scalars.roots import seeded
+from ..scalars.roots import checked_gradients
 from ..scalars.rows import Many, nothing
 from ..tensor.optional import Storage, Tensor, new_node, np, wrap
 from .build import Built, Out, counts_differ
@@ -341,7 +341,7 @@ class ProgramCall:
             elif p._is_number and grad.__class__ is int and not grad:
                 p._gradient = g
             else:
-                p._gradient = p._plus(grad, p._fit(g), set())
+                p._gradient = p._plus(grad, p._cast_gradient(g), set())
 
     def storages(self) -> list[Storage]:
         """The storages that a later run will read."""
@@ -399,7 +399,7 @@ def _partials(output: Any, inputs: Sequence[Any], g: Any = None, create_graph: b
     if not output.requires_grad:
         return [None] * len(inputs)
     roots = [node_of(output)]
-    one_pass = partial(run_pass, roots, seeded(roots, g, create_graph), create_graph, inputs, stop=True)
+    one_pass = partial(run_pass, roots, checked_gradients(roots, g, create_graph), create_graph, inputs, stop=True)
     # With the lock, no other pass misses the hooks
     _, gradients = holding(lock, _without_hooks, inputs, one_pass)
     return [gradients.get(node) for node in inputs]
@@ -457,7 +457,7 @@ class ProgramRow(Many):
     __slots__ = ()
 
     def __init__(self, name: str):
-        super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), needs_values=False)
+        super().__init__(name, nothing, lambda g, call, root: call.parts(g, root), reads_values=False)
 
     def whole_pass(self, node: Any) -> bool:
         """Do a whole pass without a walk, if all operands are plain leaves: add the call's gradients to `.grad`."""

@@ -92,7 +92,7 @@ class Recorded:
 
     __slots__ = ()
 
-    def _own(self, g: Any, _taken: set[int]) -> Any:
+    def _unshared(self, g: Any, _taken: set[int]) -> Any:
         return self._as_node(g)  # type: ignore[attr-defined]
 
     def _record(self, row: Row, *history: Any) -> None:
@@ -157,11 +157,11 @@ class TracedValue(Traced, Value):
     def _constant(self, data: Any) -> Any:
         return traced_value(data, None, type(self))
 
-    def _used(self, create_graph: bool) -> Any:
+    def _rule_arguments(self, create_graph: bool) -> Any:
         redefined = [name for cls in type(self).__mro__ if is_users(cls) for name in OPERATORS & vars(cls).keys()]
         if create_graph and redefined:
             raise frozen(REDEFINED.format(type(self).__name__.removeprefix("Traced"), redefined[0]))
-        return Value._used(self, create_graph)
+        return Value._rule_arguments(self, create_graph)
 
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         return Value._seed(own(self), gradient, create_graph)
@@ -245,10 +245,10 @@ class TracedNode(Recorded, ArrayNode):
             seed = self._data.graph.constant(seed)
         return traced_tensor(new_node(seed)) if create_graph else seed
 
-    def _fit(self, part: Any) -> Any:
+    def _cast_gradient(self, part: Any) -> Any:
         like = self._data
         if part.__class__ is not Symbol:
-            return super()._fit(part)
+            return super()._cast_gradient(part)
         if part.shape != like.shape:
             part = arrays.sum_to(like.shape).forward(part)
         return part.astype(like.dtype)

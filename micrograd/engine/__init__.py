@@ -77,9 +77,10 @@ seams adds names, and replaces none: what one reads here is what runs.
                                     node: closures that users write, `Function`, released graphs, compiled functions,
                                     ops of arrays
     a kind of node                  a subclass of `Node` with six methods: `_apply` records an op, `_constant` and
-                                    `_seed` make a constant and a first gradient, `_used` gives the values that rules
-                                    compute on, `_fit` gives their results the node's form, and `_plus` adds two of
-                                    these. Value has them last in its class; `Tensor` is the other kind
+                                    `_seed` make a constant and a first gradient, `_rule_arguments` gives the values
+                                    that rules compute on, `_cast_gradient` gives their results the node's form, and
+                                    `_plus` adds two of these. Value has them last in its class; `Tensor` is the other
+                                    kind
     names added from outside        rows that enter `ops.TABLE`, functions of numbers for them that enter `floats`,
                                     methods set on `Value` and `Node`: `sinh`, `show`, `register_hook`, words of other
                                     libraries. `micrograd/__init__.py`, which is above, adds those of `scalars/`

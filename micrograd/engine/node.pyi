@@ -27,8 +27,8 @@ class Node:
     _apply: Callable[..., Any]
     _constant: Callable[..., Any]
     _seed: Callable[..., Any]
-    _used: Callable[..., Any]
-    _fit: Callable[..., Any]
+    _rule_arguments: Callable[..., Any]
+    _cast_gradient: Callable[..., Any]
     _plus: Callable[..., Any]
     label: Any
     _is_number: Any
@@ -59,11 +59,11 @@ class Node:
     def grad_fn(self) -> GradFn | None: ...
     def realize(self) -> Any:
         """Compute a node that `lazy` deferred."""
-    def _forget(self) -> None:
+    def _drop_saved(self) -> None:
         """Drop what the node saved for its rules."""
-    def _quiet(self) -> Any:
+    def _numpy_warnings_off(self) -> Any:
         """A context manager around a pass from roots of this kind."""
-    def _own(self, g: Any, _taken: set[int], /) -> Any:
+    def _unshared(self, g: Any, _taken: set[int], /) -> Any:
         """A gradient that nothing else refers to."""
 
 def refuse_redefined(x: Any, base: type) -> Any:

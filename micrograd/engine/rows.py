@@ -40,7 +40,7 @@ class Row:
     released: bool = False  # True if the graph behind a node of this row is released
     doc: str = ""  # the docstring, if the op is public
     settings: Mapping[str, Any] = {}  # what the row was made with besides its formulas
-    needs_values: bool = True  # False if the rules use only the shapes of the values
+    reads_values: bool = True  # False if the rules use only the shapes of the values
     view: bool = False  # of arrays: the result may share the operand's memory
 
     def __init__(self, name: str, forward: Any, to_a: Any = None, to_b: Any = None, word: str = "", **notes: Any):
@@ -50,7 +50,7 @@ class Row:
         self.to_b: Any = to_b
         self.word: str = word or name
         self.rules: Sequence[Callable[..., Any]] = [rule for rule in (to_a, to_b) if rule]
-        self.of_out: bool = len(self.rules) == 1  # the rule is called with (out, a), not with the operands
+        self.is_unary: bool = len(self.rules) == 1  # the rule is called with (out, a), not with the operands
         self.backward = binary_step(to_a, to_b) if to_b else unary_step(to_a) if to_a else general_step
         for note, x in notes.items():  # not by `vars(self)`, which would make every later look-up slower
             setattr(self, note, x)
@@ -72,12 +72,12 @@ class Row:
 
         The last rule runs first, so that the gradient of an array's first operand, the input, is still in the cache.
         """
-        values, rules, operands, sent = node._used(create_graph), self.rules, node._operands, []
+        values, rules, operands, sent = node._rule_arguments(create_graph), self.rules, node._operands, []
         for i in range(len(rules) - 1, -1, -1):
             n = operands[i]
             if n._row is not None:
                 try:
-                    sent.append((n, n._fit(rules[i](g, *values))))
+                    sent.append((n, n._cast_gradient(rules[i](g, *values))))
                 except (ZeroDivisionError, OverflowError):  # of Python's floats alone
                     sent.append((n, node._ieee(rules[i], g, *values)))
         sent.reverse()

@@ -194,7 +194,7 @@ class Value(Node):
         cls = reduce(most_derived, (type(n) for n in nodes if n is not NOTHING))
         out = fill_slots(object.__new__(cls), row.forward(*values))
         if any(n._row is not None for n in nodes) and is_grad_enabled():
-            out._record(row, nodes, [out._data, *values] if row.of_out else values)
+            out._record(row, nodes, [out._data, *values] if row.is_unary else values)
         return out
 
     def _constant(self, data: Any) -> Self:
@@ -210,21 +210,21 @@ class Value(Node):
             raise TypeError(f"the gradient of a Value is a number, found {type(gradient).__name__}")
         return self._constant(seed) if create_graph else seed
 
-    def _used(self: Any, create_graph: bool) -> Sequence[Any]:
+    def _rule_arguments(self: Any, create_graph: bool) -> Sequence[Any]:
         """The values that the rules take after g: numbers or, under `create_graph`, their nodes.
 
         Raises a RuntimeError if a node has another number than in the forward pass.
         """
         seen = self._x if self._a is MANY else (self._x, self._y)
-        if not (create_graph and self._row.needs_values):
+        if not (create_graph and self._row.reads_values):
             return seen
-        pairs = [*zip((self, self._a) if self._row.of_out else self._operands, seen, strict=True)]
+        pairs = [*zip((self, self._a) if self._row.is_unary else self._operands, seen, strict=True)]
         for n, x in pairs:  # nan differs from itself, and so does not count as changed
             if n is not NOTHING and n._is_number and n._data is not x and n._data != x and x == x:
                 raise RuntimeError(f"create_graph=True: '{self._op}' used {x}, now {n._data}; rerun the forward pass")
         return [x if n is NOTHING else refuse_redefined(n, Value) for n, x in pairs]
 
-    def _fit(self, part: Any) -> Any:
+    def _cast_gradient(self, part: Any) -> Any:
         """A gradient of this node in its form, which matters to arrays."""
         return part
 

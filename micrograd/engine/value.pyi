@@ -48,9 +48,9 @@ class Value(Node, Elementwise):
         """A constant of this kind."""
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         """A gradient of this node, checked: a number, or a node if the pass is recorded; None means 1."""
-    def _used(self, create_graph: bool) -> Sequence[Any]:
+    def _rule_arguments(self, create_graph: bool) -> Sequence[Any]:
         """The values that the rules take after g: numbers or, under `create_graph`, their nodes."""
-    def _fit(self, part: Any) -> Any:
+    def _cast_gradient(self, part: Any) -> Any:
         """A gradient of this node in its form, which matters to arrays."""
     def _plus(self, total: Any, part: Any, _taken: Any = None, /) -> Any:
         """The sum of two gradients of this node. A total of None, or of the integer 0, is none yet."""

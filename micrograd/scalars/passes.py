@@ -40,6 +40,6 @@ def run_pass(
             node._gradient = g if node._row and node._is_number else node._plus(node._gradient, g, taken)
         return stop or node not in leading
 
-    with roots[0]._quiet():
+    with roots[0]._numpy_warnings_off():
         run(roots, seeds, create_graph, receive, leave_out)
     return [*leading], found

@@ -21,7 +21,7 @@ class Released(Row):
     backward: Any = staticmethod(general_step)
     to_a = to_b = _gradient = None
     rules: Sequence[Any] = ()
-    of_out = False
+    is_unary = False
     _a, _sum = MANY, 0.0
     _is_number = _retains_grad = False
     _hooks: dict[Any, Any] = {}
@@ -54,6 +54,6 @@ def release(*nodes: Any) -> None:
             below = [n._row if n._row.released else n for n in node._operands if n._row is not None]
             node._a, node._b = MANY, tuple(below)
             node._row = Released(row, node._b)
-            node._forget()
+            node._drop_saved()
             if node._made_by:
                 node._made_by = ()

@@ -49,10 +49,10 @@ def backward(
     """
     roots = _nodes(tensors, "a root")
     targets = None if inputs is None else _nodes(inputs, "an input")
-    seeds = seeded(roots, grad_tensors, create_graph)
+    seeds = checked_gradients(roots, grad_tensors, create_graph)
     listener().backward()
     if targets is None:
-        with roots[0]._quiet():
+        with roots[0]._numpy_warnings_off():
             order = run(roots, seeds, create_graph)
     else:
         order, _ = run_pass(roots, seeds, create_graph, targets, store=True)
@@ -96,7 +96,7 @@ def grad(
     (Value(data=12.0, grad=0), (12.0,))
     """
     outputs, inputs = _nodes(outputs, "an output"), _nodes(inputs, "an input")
-    seeds = seeded(outputs, grad_outputs, create_graph)
+    seeds = checked_gradients(outputs, grad_outputs, create_graph)
     order, found = run_pass(outputs, seeds, create_graph, inputs)
     for i, node in enumerate(inputs):
         if node not in found and not allow_unused:
@@ -106,10 +106,10 @@ def grad(
     _release(outputs, order, retain_graph, create_graph)
     listener().asked(inputs)
     taken: set[int] = set()
-    return tuple([node._own(found[node], taken) if node in found else None for node in inputs])
+    return tuple([node._unshared(found[node], taken) if node in found else None for node in inputs])
 
 
-def seeded(roots: Sequence[Node], gradients: Any, create_graph: bool) -> list[Any]:
+def checked_gradients(roots: Sequence[Node], gradients: Any, create_graph: bool) -> list[Any]:
     """The gradients at the roots, checked."""
     if gradients is None or (len(roots) == 1 and not isinstance(gradients, (list, tuple))):
         gradients = [gradients] * len(roots)

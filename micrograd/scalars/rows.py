@@ -20,8 +20,8 @@ class Many(Row):
         self.rule: Callable[..., Any] = rule
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
-        pairs = zip(node._operands, self.rule(g, *node._used(create_graph)), strict=True)
-        return [(n, n._fit(part)) for n, part in pairs if part is not None and n._row is not None]
+        pairs = zip(node._operands, self.rule(g, *node._rule_arguments(create_graph)), strict=True)
+        return [(n, n._cast_gradient(part)) for n, part in pairs if part is not None and n._row is not None]
 
 
 class Each(Row):

@@ -41,15 +41,15 @@ class _Node:
         _ = self._data
         return self
 
-    def _forget(self: Any) -> None:
+    def _drop_saved(self: Any) -> None:
         """Drop what the node saved for its rules."""
         self._x = self._y = None
 
-    def _quiet(self) -> Any:
+    def _numpy_warnings_off(self) -> Any:
         """A context manager around a pass from roots of this kind."""
         return nullcontext()
 
-    def _own(self, g: Any, _taken: set[int], /) -> Any:
+    def _unshared(self, g: Any, _taken: set[int], /) -> Any:
         """A gradient that nothing else refers to."""
         return g
 

@@ -5,7 +5,7 @@ parameter named `like` is used for its shape and dtype only, so its value is not
 an axis, a shape or an index. Functions make these rows, and cache them (`cached_row`) where the settings are hashable.
 A forward function that writes to an array is in `library`.
 
-A rule need not undo broadcasting, because `ArrayNode._fit` sums the rule's result to the operand's shape.
+A rule need not undo broadcasting, because `ArrayNode._cast_gradient` sums the rule's result to the operand's shape.
 """
 
 from __future__ import annotations
@@ -364,7 +364,7 @@ def concatenate(axis: int) -> Many:
             start = stop
         return parts
 
-    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, needs_values=False)
+    return Many("concatenate", lambda *arrays: lib(arrays[0]).concatenate(arrays, axis), rule, reads_values=False)
 
 
 @lru_cache(maxsize=1024)

@@ -110,13 +110,13 @@ class ArrayNode(Node):
             return array.astype(like.dtype)
         return refuse_redefined(seed if array.dtype == like.dtype else seed.astype(like.dtype), self.tensor_class)
 
-    def _used(self, create_graph: bool) -> Sequence[Any]:
+    def _rule_arguments(self, create_graph: bool) -> Sequence[Any]:
         for storage, version in self._saved:
             if storage.version != version or storage.lent is not None:
                 storage.check(version, self._op)
-        if not (create_graph and self._row.needs_values):
+        if not (create_graph and self._row.reads_values):
             return self._x
-        sources = (self, *self._b) if self._row.of_out else self._b
+        sources = (self, *self._b) if self._row.is_unary else self._b
         values = [*self._x]
         for i, n in enumerate(sources):
             if n is not NOTHING:
@@ -135,19 +135,19 @@ class ArrayNode(Node):
             )
         return getattr(operand, "tensor", operand)
 
-    def _forget(self) -> None:
+    def _drop_saved(self) -> None:
         self._x, self._saved = None, ()
 
-    def _quiet(self) -> Any:
+    def _numpy_warnings_off(self) -> Any:
         return np.errstate(all="ignore")
 
-    def _own(self, g: Any, taken: set[int], /) -> Any:
+    def _unshared(self, g: Any, taken: set[int], /) -> Any:
         if g.__class__ is Array and (g.base is not None or id(g) in taken):
             g = np.array(g, order=order(self._data))
         taken.add(id(g))
         return g
 
-    def _fit(self, part: Any) -> Any:
+    def _cast_gradient(self, part: Any) -> Any:
         """A gradient in the shape and dtype of this node, summed over the axes that broadcasting added or stretched."""
         like = self._data
         if part.__class__ is Array and part.shape == like.shape and part.dtype == like.dtype:
@@ -160,7 +160,7 @@ class ArrayNode(Node):
 
     def _plus(self, total: Any, part: Any, taken: Any = None, /) -> Any:
         if total is None:  # this part is the first
-            return self._own(part, taken)
+            return self._unshared(part, taken)
         with no_grad() if isinstance(total, self.tensor_class) and part.__class__ is Array else nullcontext():
             total = ops.add(total, part)
         return total if isinstance(total, self.tensor_class) else np.asarray(total)
@@ -187,7 +187,7 @@ class ArrayNode(Node):
             tell_recorded(self)
 
     def _check_unchanged(self) -> None:
-        self._used(False)
+        self._rule_arguments(False)
         for n, array in zip((self, *self._b), self._x, strict=True):
             if (tensor := n._handle()) is not None and (tensor._node is not n or not same_array(n._data, array)):
                 raise RuntimeError(
@@ -303,10 +303,10 @@ def wrap(node: ArrayNode, cls: Any = None) -> Tensor:
 def _indices_used(row: Row, needs_grad: tuple[bool, ...]) -> list[int]:
     """The indices of the values that a row's rules use, where `needs_grad` has a bool for each operand."""
     if not row.rules:
-        return [*range(len(needs_grad))] if row.needs_values else []
+        return [*range(len(needs_grad))] if row.reads_values else []
     rules = [rule for rule, needed in zip(row.rules, needs_grad, strict=True) if needed]
     codes = [rule.__code__ if isinstance(rule, FunctionType) else None for rule in rules]
-    indices = _indices_named(len(needs_grad) + row.of_out, *codes)
+    indices = _indices_named(len(needs_grad) + row.is_unary, *codes)
     vars(row).setdefault("indices_used", {})[needs_grad] = indices
     return indices
 
@@ -395,7 +395,7 @@ def remember(
     needs_grad = tuple([n._row is not None for n in operands])
     if True not in needs_grad or (modes_on and not is_grad_enabled()) or node._data.dtype.kind != "f":
         return node
-    nodes, values = ((node, *operands), [node._data, *values]) if row.of_out else (operands, [*values])
+    nodes, values = ((node, *operands), [node._data, *values]) if row.is_unary else (operands, [*values])
     indices, saved = getattr(row, "indices_used", {}).get(needs_grad), []
     for i in _indices_used(row, needs_grad) if indices is None else indices:
         n = nodes[i]

@@ -102,7 +102,7 @@ def is_linear(row: Row) -> bool:
     if zero_rule in row.rules:
         return False
     if isinstance(row, Many) and not row.rules:
-        return not row.needs_values
+        return not row.reads_values
     names = [name for rule in row.rules for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]
     return bool(names) and all(name[0] == "_" or name == "like" for name in names)  # see `ops`
 

@@ -127,7 +127,7 @@ def _texts(row: Row, likes: list[Any], out_like: Any) -> list[RuleText | None]:
 def _run(row: Row, g: Any, operands: list[Term], out: Term) -> list[str | None]:
     """The row's rules on Terms; None for a rule that needs actual numbers."""
     if row.rules:
-        used = [out, *operands] if row.of_out else operands
+        used = [out, *operands] if row.is_unary else operands
         return [_rule(operand, rule, g, *used) for operand, rule in zip(operands, row.rules, strict=True)]
     try:
         return [None if part is None else formula(part)[0] for part in row.rule(g, *operands)]  # type: ignore[attr-defined]

@@ -116,9 +116,9 @@ class Complex(Node):
         return fill_slots(object.__new__(Complex), data)
     def _seed(self, gradient, create_graph):
         return 1 + 0j if gradient is None else gradient
-    def _used(self, create_graph):
+    def _rule_arguments(self, create_graph):
         return self._x, self._y
-    def _fit(self, part):
+    def _cast_gradient(self, part):
         return complex(part)
     def _plus(self, total, part, taken=None, /):
         return total + part

@@ -49,7 +49,7 @@ def sent(node: Node, grads: Mapping[Node, Any]) -> list[Sent]:
 
 def parts(node: Node, g: Any) -> list[Any]:
     """The parts that a node with the gradient `g` sends to its operands, in order; None for a constant."""
-    with node._quiet():
+    with node._numpy_warnings_off():
         return _in_order(node._prev, node._row.send(node, g))
 
 

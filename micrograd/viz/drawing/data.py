@@ -180,7 +180,7 @@ def overwritten(nodes: Sequence[Any]) -> dict[Any, Any]:
         if node is writer or (is_view and node._prev[0] not in then):
             continue  # it holds its result, or is a view of an operand that does
         if getattr(row, "forward", None) not in (None, nothing):
-            with node._quiet():
+            with node._numpy_warnings_off():
                 out = row.forward(*[then.get(n, n._data) for n in node._prev])
             then[node] = out.astype(data.dtype, copy=False)
         elif not row and data is not writer._data and (kept := node._store and node._store.kept()):

@@ -43,7 +43,7 @@ class Region(Many):
     """The subgraph of PyTorch's graph below a tensor, as the row of one node; `leaf` makes the nodes of leaves."""
 
     def __init__(self, t: Any, name: str, leaf: Callable[[Any], ArrayNode]):
-        super().__init__(name, nothing, self.rule, needs_values=False)
+        super().__init__(name, nothing, self.rule, reads_values=False)
         self.top: Edge = (t.grad_fn, t.output_nr)
         self.inside: dict[Any, None] = {}  # the autograd nodes, operands first
         self.border: dict[Edge, ArrayNode] = {}  # the nodes at its lower end

@@ -82,10 +82,10 @@ def changed_since(nodes: Sequence[Node]) -> dict[Node, Any]:
 def _read(node: Node) -> Iterable[tuple[Any, Any]]:
     """(operand or node, saved data) for everything that the rules of a node use."""
     row = node._row
-    if not row or isinstance(row, Closure | Released) or (isinstance(row, Many) and not row.needs_values):
+    if not row or isinstance(row, Closure | Released) or (isinstance(row, Many) and not row.reads_values):
         return ()
     operands, values = node._operands, node._x if node._a is MANY else (node._x, node._y)
-    pairs = [*zip((node, *operands) if row.of_out else operands, values, strict=False)]
+    pairs = [*zip((node, *operands) if row.is_unary else operands, values, strict=False)]
     return pairs if node._is_number else [pairs[i] for i in node._values_used]  # type: ignore[attr-defined]
 
 

@@ -149,7 +149,7 @@ def _code(row: Row, likes: list[Any], out_like: Any) -> list[Any]:
     operands = [Term(str(k), like=like) for k, like in enumerate(likes)]
     g, out = Term("g", like=out_like), Term("out", like=out_like)
     if row.rules:
-        used = [out, *operands] if row.of_out else operands
+        used = [out, *operands] if row.is_unary else operands
         parts = [rule(g, *used) for rule in row.rules]
     else:
         parts = row.rule(g, *operands)  # type: ignore[attr-defined]
@@ -243,7 +243,7 @@ def _run_again(graph: Walk, back: Backprop) -> None:
 
 def _forward(node: Any, operands: list[Any]) -> Any:
     try:
-        with node._quiet():
+        with node._numpy_warnings_off():
             out = node._row.forward(*operands)
     except ArithmeticError:  # Python raises for plain numbers where a node gives inf or nan
         return node._ieee(node._row.forward, *operands)
@@ -264,7 +264,7 @@ def _node(node: Node, below: tuple[int, ...], back: Backprop, codes: dict[str, i
         if node._is_number:
             code = _of_numbers(node._row, len(below))
         else:
-            with node._quiet():
+            with node._numpy_warnings_off():
                 code = _code(node._row, [back.then.get(n, n._data) for n in node._prev], node._data)
     except (TypeError, AttributeError, ValueError, KeyError, IndexError) as error:
         raise ValueError(f"the rule of \u2018{node._op}\u2019 is computed by Python alone") from error
