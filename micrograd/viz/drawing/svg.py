@@ -214,7 +214,7 @@ def _strand(path: str, look: str, width: float, aside: Point, said: str = "") ->
 
 
 def _aside(route: list[Point], width: float) -> Point:
-    """How far a strand is moved to make room for another of this width, up and across; keep in sync with player.js."""
+    """How far a strand is moved to make room for another of this width, up and across; keep in sync with draw.js."""
     steep = (route[-1][1] > route[0][1]) - (route[-1][1] < route[0][1])
     return steep * width / 2, -width / 2
 

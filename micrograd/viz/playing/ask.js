@@ -1,13 +1,10 @@
 // ---- guess first: a backward step asks for the gradients that it makes before it shows them
 import {html, joined} from "../html.js";
-import {$, bracketed, number, partial, plural, termOf, told} from "./words.js";
-import {go, root, scene, show, stateAt, step, stop, unchoose} from "./player.js";
-import {operation, words} from "./explain.js";
-import {say} from "./edit.js";
+import {root, scene, stateAt, step} from "./state.js";
+import {$, bracketed, isFinal, number, operation, partial, plural, termOf, told, words} from "./words.js";
 
 export let asking = false;
 export let guesses = new Map();
-export const isFinal = x => typeof x === "number" && Number.isFinite(x);
 export const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
 
 // The operands whose gradients a step makes
@@ -98,35 +95,3 @@ export function ask(on) {
   guesses = new Map();
   $("ask").setAttribute("aria-pressed", on);
 }
-
-// From where the gradients begin
-export function quiz() {
-  ask(!asking);
-  stop();
-  unchoose();
-  go(asking ? scene.steps.findIndex(({kind}) => kind === "seed") : Infinity);
-}
-
-function answer(form, given) {
-  const tails = pendingAt(step),
-    fields = [...form.querySelectorAll("input")],
-    texts = fields.map(field => field.value.trim().replace(/[−–]/g, "-").replace(",", "."));
-  const bad = given ? texts.findIndex(text => text === "" || !Number.isFinite(Number(text))) : -1;
-  if (bad >= 0) {
-    fields[bad].setAttribute("aria-invalid", true);
-    fields[bad].focus();
-    return say(`‘${fields[bad].value}’ is not a number: guess one, or press “Show me”.`);
-  }
-  tails.forEach((tail, k) => guesses.set(guessKey(step, tail), given ? Number(texts[k]) : null));
-  $("next").focus();
-  show(true);
-}
-
-$("ask").addEventListener("click", quiz);
-$("why").addEventListener("submit", event => {
-  event.preventDefault();
-  answer(event.target, true);
-});
-$("why").addEventListener("click", event => {
-  if (event.target.matches(".tell")) answer(event.target.form, false);
-});

@@ -1,13 +1,18 @@
-// ---- the panels
+// The phase of a step, both panels, and what is said aloud
 import {html, joined, put} from "../html.js";
 import {thickness} from "../numbers.js";
+import {chosen, FOLDED, held, root, rootName, scene, scenes, step, story} from "./state.js";
 import {
   $,
   ATOM,
   bracketed,
+  code,
   fill,
   isName,
+  isSum,
+  names,
   number,
+  operation,
   partial,
   plural,
   pretty,
@@ -18,15 +23,15 @@ import {
   token,
   told,
   within,
+  words,
 } from "./words.js";
-import {chosen, el, flowOf, FOLDED, heatMap, root, rootName, scene, scenes, step, story, tip} from "./player.js";
 import {count} from "./recompute.js";
+import {el, flowOf, heatMap, tip} from "./marks.js";
 import {
   afterStep,
   bendsOf,
   canNudge,
   engine,
-  held,
   homeOf,
   leafOf,
   loweringRate,
@@ -35,32 +40,11 @@ import {
   result,
   strongest,
   touched,
-} from "./edit.js";
-import {shaken, swing, tellShake} from "./shake.js";
+} from "./engine.js";
 import {attention, grids} from "./grid.js";
 import {guessKey, score, tellGuesses, tellQuestion} from "./ask.js";
+import {shaken, swing, tellShake} from "./shake.js";
 
-function names(card) {
-  return Object.assign(
-    {out: termOf(card)},
-    card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)),
-  );
-}
-
-// A repeated box has no name
-export const words = card => card.into.map(wire => (wire.tail.times ? ["…", ATOM] : termOf(wire.tail)));
-const code = card => operation(card, words(card));
-const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
-
-// The op with its operands, in infix notation
-export function operation(card, terms) {
-  const [before, between, after, first, rest] = story.forms[card.form];
-  const parts = terms.map((term, k) => within(k ? rest : first, term));
-  const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
-  return before + shown.join(between) + after;
-}
-
-// The phase of a step, both panels, and what is said aloud
 export function explanationsFor(k, card, state) {
   const {kind} = scene.steps[k],
     total = scene.forward.length,

@@ -1,8 +1,9 @@
 // ---- a chosen array as large grids, its gradient beside it; with letters on the axes, and arcs over the word
 import {html} from "../html.js";
+import {scene, story} from "./state.js";
 import {$, number, told} from "./words.js";
-import {el, hue, scene, story} from "./player.js";
-import {engine} from "./edit.js";
+import {el, hue} from "./marks.js";
+import {engine} from "./engine.js";
 
 const CELLS = 24; // the most rows and columns of an array
 const LONGEST = 4; // and the most matrices

@@ -1,13 +1,24 @@
 // ---- labels: what a line multiplies by stands beside it, where it is flat and nothing else is; what travels at a step
 // is in a box on the line
-import {$, short} from "./words.js";
-import {chosen, el, flowOf, pathsFrom, reach, scene, slopeOf} from "./player.js";
-import {held} from "./edit.js";
+import {cardAt, chosen, held, pathsFrom, reach, scene} from "./state.js";
+import {$, isName, short} from "./words.js";
+import {el, flowOf} from "./marks.js";
 import {shaken} from "./shake.js";
 
 const HIGH = 13; // the height of a label
 const NEAR_BY = 4; // between two points of a line
 const FULL = {label: 90, card: 300, line: 14, near: 3}; // what a place costs
+
+// The local derivative; that of a folded box by name, where there is room
+function slopeOf({head, tail, local, folded}) {
+  const named = `d${head.name}/d${tail.name} = ${short(local)}`;
+  return folded && isName(head.name) && isName(tail.name) && named.length < 14
+    ? named
+    : local === undefined
+      ? ""
+      : `× ${short(local)}`;
+}
+
 // A line without a number multiplies by 1
 export const factor = wire => (wire.local === undefined || short(wire.local) === "1.00" ? "" : slopeOf(wire));
 export const labelWidth = (text, small) => text.length * (small ? 7.85 : 7.25) + 4;
@@ -183,10 +194,9 @@ export function fade(paths) {
       part.classList.toggle("off", !!paths?.onPath.size && !paths.onPath.has(wire));
 }
 
-$("scroll").addEventListener("pointerover", ({target, pointerType}) => {
-  if (pointerType !== "mouse" || held) return;
-  const card = target.closest(".card"),
-    line = card ? null : target.closest(".wire");
-  pointAt(card ? scene.cards.find(({group}) => group === card) : line && scene.wires.find(({group}) => group === line));
+$("scroll").addEventListener("pointerover", event => {
+  if (event.pointerType !== "mouse" || held) return;
+  const line = event.target.closest(".wire");
+  pointAt(cardAt(event) ?? (line && scene.wires.find(({group}) => group === line)));
 });
 $("scroll").addEventListener("pointerleave", () => pointAt(null));

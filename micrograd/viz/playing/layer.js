@@ -1,10 +1,12 @@
 // ---- a dense layer, opened: two tables. In each cell of the gradients stands a number from the right times one above
-import {endWhole} from "./view.js";
+import "./main.js";
 import {html, put} from "../html.js";
 import {written} from "../numbers.js";
+import {atEnd, chosen, scene, stateAt, step, story} from "./state.js";
 import {$, short} from "./words.js";
-import {atEnd, chosen, el, hue, scene, stateAt, step, story} from "./player.js";
-import {engine} from "./edit.js";
+import {el, hue} from "./marks.js";
+import {engine} from "./engine.js";
+import {endWhole} from "./view.js";
 
 const MOST_CELLS = 32; // rows and columns of a table, as in draw_layer.py
 const MOST_SEEN = 64; // samples that are seen beside each other

@@ -89,8 +89,8 @@ class Player(Page):
 
 
 SHEETS = "palette.css playing/player.css"
-SCRIPT = "playing/view.js", SHEETS  # the module that begins a page and imports the rest, and its style sheets
-SCRIPT_OF_LAYERS = "playing/layer.js", f"{SHEETS} playing/layer.css"  # of a page with a dense layer: view.js and tables
+SCRIPT = "playing/main.js", SHEETS  # the module that begins a page and imports the rest, and its style sheets
+SCRIPT_OF_LAYERS = "playing/layer.js", f"{SHEETS} playing/layer.css"  # of a page with a dense layer: main.js and tables
 
 
 def player(

@@ -1,10 +1,10 @@
 // ---- shake a leaf: each card downstream sways by its own derivative, and each line says the ratio of two swings
 import {html} from "../html.js";
 import {thickness} from "../numbers.js";
+import {root, rootName, scene} from "./state.js";
 import {number, partial, short, termOf, token, told} from "./words.js";
-import {el, hue, root, rootName, scene, setStep, show, stop} from "./player.js";
-import {engine, leafOf, refusal, say} from "./edit.js";
-import {pendingAt} from "./ask.js";
+import {el, hue} from "./marks.js";
+import {engine} from "./engine.js";
 
 export let shaken = null;
 export let swing = null;
@@ -13,19 +13,10 @@ export function calmDown() {
   shaken = swing = null;
 }
 
-export function shake(card) {
-  const leaf = card && typeof leafOf(card) === "number" && engine.data.every(x => typeof x === "number");
-  if (card && !leaf)
-    return say(
-      refusal(card) || `${card.name} cannot be shaken: only a leaf that is one number, in a graph of numbers, can.`,
-    );
-  if (card && scene.steps.some((_, k) => pendingAt(k).length))
-    return say("A shake shows the gradients that are asked: guess them first, or turn “Guess first” off.");
-  stop();
+// Shaken a second time, a leaf calms down
+export function swingFrom(card) {
   shaken = card === shaken ? null : card;
   swing = shaken && engine.swings(card.node);
-  if (shaken) setStep(scene.steps.length - 1);
-  show();
 }
 
 const swings = wire => (swing?.[wire.tail.node] && wire.local !== undefined ? swing[wire.tail.node] * wire.local : 0);

@@ -1,6 +1,7 @@
 // ---- words and numbers
 import {html} from "../html.js";
 import {written} from "../numbers.js";
+import {story} from "./state.js";
 
 export const $ = id => document.getElementById(id);
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -23,7 +24,7 @@ export const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 export const thousands = n => (+n).toLocaleString("en");
 export const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
 // A term is a pair of a text and its binding strength, as computed by infix.py.
-export const UNARY = 4;
+const UNARY = 4;
 export const ATOM = 6;
 export const termOf = card => [card.name, card.binds ?? ATOM];
 export const within = (strength, /** @type {any[]} */ [text, own]) => (own < strength ? `(${text})` : text);
@@ -35,3 +36,38 @@ export const fill = (template, names) =>
     const term = names[key] ?? [whole, ATOM];
     return template === whole ? term[0] : within(ATOM, term);
   });
+export const isFinal = x => typeof x === "number" && Number.isFinite(x);
+
+let saying = 0;
+
+// For a while, and to screen readers
+export function say(text) {
+  if (!text) return;
+  for (const name of ["live", "caption", "said"]) $(name).textContent = text;
+  clearTimeout(saying);
+  saying = setTimeout(() => {
+    $("said").textContent = "";
+  }, 8000);
+}
+
+// ---- the formula of a card
+export function names(card) {
+  return Object.assign(
+    {out: termOf(card)},
+    card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)),
+  );
+}
+
+// A repeated box has no name
+export const words = card => card.into.map(wire => (wire.tail.times ? ["…", ATOM] : termOf(wire.tail)));
+export const code = card => operation(card, words(card));
+export const isSum = card =>
+  card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
+
+// The op with its operands, in infix notation
+export function operation(card, terms) {
+  const [before, between, after, first, rest] = story.forms[card.form];
+  const parts = terms.map((term, k) => within(k ? rest : first, term));
+  const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
+  return before + shown.join(between) + after;
+}

@@ -1,13 +1,17 @@
 // ---- a graph that is wider than the window is broken into rows, like text, between two columns of cards; where that is
 // too much for the window, its cards are tight: they lose digits and words before they lose size
+import {frame, MARGIN, scene, story} from "./state.js";
 import {short} from "./words.js";
-import {MARGIN, story} from "./player.js";
+import {hasSlope} from "./curves.js";
 import {factor, labelWidth} from "./labels.js";
-import {hasSlope} from "./edit.js";
-import {LETTERS, readable} from "./view.js";
 
 const LANE = 8; // between two lines on their way from the end of a row to the next
 const BREAK = 14; // around these lines
+const LETTERS = [12, 11]; // pixels of the smallest type, as it is and where all is then seen
+
+// A scale; where all cards are tight, type is larger
+export const readable = (small, letters = scene.letters ?? LETTERS[0]) =>
+  (frame.present ? 18 : letters) / (small ? 13 : 12);
 
 // The first that fits, of one row and rows: with less room, then of tight cards; whether it does
 export function laid(at, wide, tall) {
