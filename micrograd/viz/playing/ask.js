@@ -1,6 +1,6 @@
 // ---- guess first: a backward step asks for the gradients that it makes before it shows them
 import {html, joined} from "../html.js";
-import {root, scene, stateAt, step} from "./state.js";
+import {root, scene, sends, stateAt, step} from "./state.js";
 import {$, bracketed, isFinal, number, operation, partial, plural, termOf, told, words} from "./words.js";
 
 export let asking = false;
@@ -11,7 +11,7 @@ export const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
 function askedAt(k) {
   const {kind, card} = scene.steps[k];
   if (!asking || kind !== "backward") return [];
-  const wires = scene.cards[card].into.filter(wire => wire.tail.gifts.includes(wire));
+  const wires = scene.cards[card].into.filter(sends);
   return wires.every(wire => isFinal(wire.part) && isFinal(wire.local))
     ? [...new Set(wires.map(wire => wire.tail))]
     : [];

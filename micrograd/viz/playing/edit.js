@@ -12,6 +12,7 @@ import {
   refusal,
   result,
   startEngine,
+  steppedLeaves,
   valueOf,
 } from "./engine.js";
 import {ask, asking, guesses, guessKey, pendingAt} from "./ask.js";
@@ -60,16 +61,7 @@ function descend() {
     say(`At rate ${asked} the step would have raised ${rootName}: it was halved to ${rate}.`);
   }
   if (!losses.length) losses.push(result());
-  for (const i of story.program.moves) {
-    const x = engine.leaves[i],
-      g = engine.grads[i];
-    if (g === undefined) continue;
-    if (isArray(x))
-      x.forEach((_, k) => {
-        x[k] -= rate * g[k];
-      });
-    else engine.leaves[i] = x - rate * g;
-  }
+  engine.leaves = steppedLeaves(rate);
   again();
   losses.push(result());
   show();
@@ -142,11 +134,9 @@ function letGo() {
     cancelAnimationFrame(held.frame);
     change(held.card, held.next, held.cell);
   }
-  const moved = held?.moved;
   clearTimeout(held?.wait);
   if (held?.shakes && shaken) shake(shaken);
   set({held: null});
-  return moved;
 }
 
 addEventListener("pointerup", letGo, true);

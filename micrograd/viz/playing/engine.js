@@ -190,8 +190,8 @@ export function loweringRate() {
   return rates.find(rate => afterStep(rate) < result());
 }
 
-// The result after a step of gradient descent
-export function afterStep(rate) {
+// The leaves after a step of gradient descent
+export function steppedLeaves(rate) {
   const leaves = engine.leaves.slice();
   for (const i of story.program.moves) {
     const x = leaves[i],
@@ -204,8 +204,10 @@ export function afterStep(rate) {
           )
         : x - rate * g;
   }
-  return engine.number(engine.forward(leaves, []));
+  return leaves;
 }
+
+export const afterStep = rate => engine.number(engine.forward(steppedLeaves(rate), []));
 
 const NUDGED = 20; // the most leaves of a scene
 const WORK = 30000; // the most numbers of all their graphs together

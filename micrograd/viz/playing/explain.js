@@ -1,7 +1,7 @@
 // The phase of a step, both panels, and what is said aloud
 import {html, joined, put} from "../html.js";
 import {thickness} from "../numbers.js";
-import {chosen, FOLDED, held, root, rootName, scene, scenes, step, story} from "./state.js";
+import {chosen, FOLDED, held, root, rootName, scene, scenes, sends, step, story} from "./state.js";
 import {
   $,
   ATOM,
@@ -201,7 +201,7 @@ function tellSeed() {
 
 function tellBackward(card, state) {
   const mine = state.grads.get(card.i)?.value ?? card.grad,
-    wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
+    wires = card.into.filter(sends);
   const folded = (FOLDED.includes(card.kind) && !isSum(card)) || wires.some(wire => wire.count);
   if (folded && (!wires.length || wires.some(wire => wire.local === undefined)))
     return tellFold(card, "Push gradients back through");
@@ -377,7 +377,9 @@ function tellNudge(card) {
 
 function tellEnd() {
   const moves = new Set(story.program?.moves),
-    rate = engine && !story.missing ? (loweringRate() ?? +$("rate").value) : 0;
+    known = engine && !story.missing,
+    canStep = known && moves.size,
+    rate = known ? (loweringRate() ?? +$("rate").value) : 0;
   const steps = scene.cards.filter(card => moves.has(card.node) && card.grad !== undefined && card.data !== undefined),
     more = moves.size - Math.min(steps.length, 4);
   const move = steps
@@ -388,8 +390,8 @@ function tellEnd() {
           <b>${number(+card.data - rate * card.grad)}</b>`,
     );
   if (move.length && more) move.push(`and ${thousands(more)} more`);
-  if (moves.size && engine && !story.missing)
-    move.push(html`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
+  if (canStep) move.push(html`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
+  const undo = touched ? html` <button type="button" class="undo">Reset</button>` : "";
   const here = strongest(
     scene.cards
       .filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined)
@@ -411,7 +413,7 @@ function tellEnd() {
         ${score()}
         <p>
           ${most}Click a node to see its paths to
-          ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? html` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? html` <button type="button" class="undo">Reset</button>` : ""}` : ""}
+          ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? html` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${undo}` : ""}
         </p>
         <p class="math">
           ${joined(
@@ -420,23 +422,23 @@ function tellEnd() {
           )}
         </p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})),
-    odd = tests.filter(test => !test.agrees);
+    odd = tests.filter(test => !test.agrees),
+    differing = `${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}`;
   const errors = tests
     .filter(test => test.agrees && Math.abs(test.grad) > 1e-3)
     .map(test => 100 * Math.abs(test.slope / test.grad - 1));
-  const stepped =
-    moves.size && engine && !story.missing
-      ? html`<button type="button" class="step">
-            Take a
-            step${Number.isFinite(result()) ? html`: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
-          >${touched ? html` <button type="button" class="undo">Reset</button>` : ""}`
-      : "";
+  const stepped = canStep
+    ? html`<button type="button" class="step">
+          Take a
+          step${Number.isFinite(result()) ? html`: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
+        >${undo}`
+    : "";
   put(
     $("rest"),
     html`<b
         >${leaves.length > 1 && grad ? html`${told(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : "Every gradient is known"}</b
       ><span>Click a number: why?</span>${stepped}<span
-        >${odd.length ? html`<b class="bad">✗ nudged: ${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}</b>` : tests.length ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span
+        >${odd.length ? html`<b class="bad">✗ nudged: ${differing}</b>` : tests.length ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span
       ><button type="button" class="whole">All of it</button>`,
   );
   const verdict =
@@ -446,7 +448,7 @@ function tellEnd() {
         ? html`<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>`
         : html`<p>
             ${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again:
-            ${odd.length ? html`<span class="bad">${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}
+            ${odd.length ? html`<span class="bad">${differing}</span> (a kink, or not finite).` : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}
           </p>`;
   return [why, [remarked(), verdict], story.missing ? "The forward pass is done." : "Every gradient is known."];
 }

@@ -2,7 +2,7 @@
 import {html} from "../html.js";
 import {scene, story} from "./state.js";
 import {$, number, told} from "./words.js";
-import {el, hue} from "./marks.js";
+import {cellClass, el, hue} from "./marks.js";
 import {engine} from "./engine.js";
 
 const CELLS = 24; // the most rows and columns of an array
@@ -67,7 +67,7 @@ function gridOf(card, name, all, k, rows, columns) {
         width: SIDE - 1,
         height: SIDE - 1,
         "data-row": i,
-        class: `cell ${Number.isNaN(y) ? "nan" : y > 0 ? "high" : y < 0 ? "low" : "zero"}`,
+        class: cellClass(y),
         opacity: y ? (0.1 + (0.9 * Math.abs(y)) / most).toFixed(2) : 1,
       },
       svg,

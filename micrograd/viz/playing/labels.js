@@ -150,20 +150,23 @@ function drawBox([x, y], lines, into) {
   return at;
 }
 
+// The label of a line, empty
+function clear({label}, look) {
+  label.replaceChildren();
+  label.removeAttribute("transform");
+  label.setAttribute("class", `pill ${look}`);
+}
+
 // What travels along a line
-export function showPill(wire, kind, lines) {
-  wire.label.replaceChildren();
-  wire.label.removeAttribute("transform");
-  wire.label.setAttribute("class", `pill ${kind}`);
+export function showPill(wire, look, lines) {
+  clear(wire, look);
   if (wire.pill && lines) wire.at = drawBox(wire.pill, lines, wire.label);
 }
 
 // What a line multiplies by
-export function showFactor(wire, kind) {
+export function showFactor(wire, look) {
   const text = place(wire);
-  wire.label.replaceChildren();
-  wire.label.removeAttribute("transform");
-  wire.label.setAttribute("class", `pill beside ${kind}`);
+  clear(wire, `beside ${look}`);
   if (!text) return;
   wire.at = [...wire.spot];
   el("text", {x: wire.at[0] + wire.at[2] / 2, y: wire.at[1] + HIGH - 2.5}, wire.label, text);

@@ -4,7 +4,7 @@ import {html, put} from "../html.js";
 import {written} from "../numbers.js";
 import {atEnd, chosen, scene, stateAt, step, story} from "./state.js";
 import {$, short} from "./words.js";
-import {el, hue} from "./marks.js";
+import {cellClass, el, hue} from "./marks.js";
 import {engine} from "./engine.js";
 import {endWhole} from "./view.js";
 
@@ -220,7 +220,7 @@ function figureOf(
         width: spaced(wide),
         height: spaced(tall),
         rx: 2,
-        class: `cell ${Number.isNaN(number) ? "nan" : number > 0 ? "high" : number < 0 ? "low" : "zero"}`,
+        class: cellClass(number),
         "fill-opacity": shade,
         ...at,
       },

@@ -106,10 +106,15 @@ function keysOn(card, event) {
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const to = k => scene.cards[Math.max(0, Math.min(scene.cards.length - 1, k))].group.focus();
   const size = leaf && isArray(leafOf(card)) ? leafOf(card).length : 1;
-  const pick = () => choose(card, card.group.querySelector(".cell.lit")),
-    acts = {Enter: pick, " ": pick, "]": () => readCell(card, 1), "[": () => readCell(card, -1)};
-  acts.F2 = () => type(card);
-  acts.s = () => shake(card);
+  const pick = () => choose(card, card.group.querySelector(".cell.lit"));
+  const acts = {
+    Enter: pick,
+    " ": pick,
+    "]": () => readCell(card, 1),
+    "[": () => readCell(card, -1),
+    F2: () => type(card),
+    s: () => shake(card),
+  };
   if (leaf)
     Object.assign(acts, {
       ArrowUp: () => nudgeBy(card, 10),

@@ -15,6 +15,8 @@ export function el(tag, attributes = {}, parent = null, text = null) {
 // Hue is the sign
 export const hue = x => (+x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd");
 
+// The class of a cell of a heat-map, by the sign of its number
+export const cellClass = x => `cell ${Number.isNaN(x) ? "nan" : x > 0 ? "high" : x < 0 ? "low" : "zero"}`;
 export const CELL = 5; // pixels of a cell of a heat-map on a card
 
 export function heatMap(heat, parent, x, y, wide, tall) {
@@ -47,11 +49,8 @@ export function paint(heat, map) {
   });
   [...heat.cells].forEach((letter, k) => {
     const cell = map.children[k + 1],
-      level = letter === "?" ? null : letter.charCodeAt(0) - 74;
-    cell.setAttribute(
-      "class",
-      letter === " " ? "none" : `cell ${level === null ? "nan" : level > 0 ? "high" : level < 0 ? "low" : "zero"}`,
-    );
+      level = letter === "?" ? NaN : letter.charCodeAt(0) - 74;
+    cell.setAttribute("class", letter === " " ? "none" : cellClass(level));
     cell.setAttribute("opacity", level ? (0.12 + (0.88 * Math.abs(level)) / 9).toFixed(2) : 1);
   });
 }

@@ -1,6 +1,6 @@
 // ---- the player: from step to step, and from scene to scene
 import {host} from "../page.js";
-import {atEnd, chosen, held, pathsFrom, scene, scenes, set, stateAt, step, story, trail} from "./state.js";
+import {atEnd, chosen, held, pathsFrom, scene, scenes, sends, set, stateAt, step, story, trail} from "./state.js";
 import {$, calm, pretty, say} from "./words.js";
 import {el, hue} from "./marks.js";
 import {measure, refusal} from "./engine.js";
@@ -25,7 +25,6 @@ export function replaceStory(told) {
     return console.error(
       `found a ${typeof told} as the story: a page sends the object that player(value).story() returns, and what is shown stays`,
     );
-  $("title").textContent = document.title = told.title;
   const before = shape(),
     at = scene.index,
     path = trail.map(at => at.index),
@@ -88,7 +87,8 @@ function endPulse() {
 // A page opens: its gradients come in once, from the result to the leaves
 export function arrive() {
   if (calm.matches || story.missing || scene.crowded) return;
-  const beat = Math.min(260, 2000 / Math.max(1, ...scene.cards.map(card => card.far))),
+  const furthest = Math.max(...scene.cards.map(card => card.far)),
+    beat = Math.min(260, 2000 / Math.max(1, furthest)),
     mine = ++turn;
   const late = (element, far) => element.style.setProperty("--late", `${Math.round(200 + beat * far)}ms`);
   for (const card of scene.cards) late(card.group, card.far);
@@ -105,7 +105,7 @@ export function arrive() {
     () => {
       if (mine === turn) endPulse();
     },
-    1200 + beat * Math.max(...scene.cards.map(card => card.far)),
+    1200 + beat * furthest,
   );
 }
 
@@ -114,10 +114,9 @@ function pulse(now, card) {
   endPulse();
   const mine = turn,
     length = 620 / speed;
-  if (!card || !["forward", "backward"].includes(now.kind)) return false;
-  const wires = card.into
-    .filter(wire => wire.line && (now.kind === "forward" || wire.tail.gifts.includes(wire)))
-    .slice(0, 40);
+  if (!card) return false;
+  const forward = now.kind === "forward",
+    wires = card.into.filter(wire => wire.line && (forward || sends(wire))).slice(0, 40);
   if (!wires.length) return false;
   const dots = wires.map(wire => {
     const long = wire.line.getTotalLength(),
@@ -134,8 +133,8 @@ function pulse(now, card) {
     const t = Math.min(1, Math.max(0, (time - begun) / length)),
       eased = t * t * (3 - 2 * t);
     for (const [line, long, dot, fill] of dots) {
-      fill.setAttribute("stroke-dashoffset", (now.kind === "forward" ? 1 : -1) * long * (1 - eased));
-      const at = line.getPointAtLength(long * (now.kind === "forward" ? eased : 1 - eased));
+      fill.setAttribute("stroke-dashoffset", (forward ? 1 : -1) * long * (1 - eased));
+      const at = line.getPointAtLength(long * (forward ? eased : 1 - eased));
       dot.setAttribute("cx", at.x);
       dot.setAttribute("cy", at.y);
     }
@@ -189,10 +188,7 @@ export function choose(card, cell) {
     enter(at.index, "same", pathTo(at));
     return choose(inner);
   }
-  if (card.opens !== undefined) {
-    enter(card.opens, "same");
-    return;
-  }
+  if (card.opens !== undefined) return enter(card.opens, "same");
   set({chosen: chosen === card ? null : card});
   calmDown();
   show();
@@ -222,7 +218,9 @@ export function enter(index, at, path = null, seen = undefined) {
     open();
   }
   showWhere();
-  go(at === "same" ? phase(before) : at);
+  // The same step in another scene: its first or, where something was computed, its last
+  const same = before && !step ? 0 : Infinity;
+  go(at === "same" ? same : at);
 }
 
 // Operations, of a small graph; else the view of most cards that is seen whole, or of fewest
@@ -233,11 +231,6 @@ export function begin(at = Infinity) {
       ? scenes[0]
       : (views.find(at => laid(at, ...space())[1]) ?? views.at(-1) ?? scenes[0]);
   if (view !== scene) enter(view.index, at, [view]);
-}
-
-// The matching step in the other scene: its first or, where something was computed, its last
-function phase(before) {
-  return before && !step ? 0 : Infinity;
 }
 
 function showWhere() {
@@ -308,19 +301,13 @@ export function stop() {
 }
 
 export function play() {
-  if (timer) {
-    stop();
-    return;
-  }
+  if (timer) return stop();
   if (atEnd()) go(0);
   set({chosen: null});
   $("play").classList.add("on");
   $("play").setAttribute("aria-label", "Pause");
   const beat = () => {
-    if (atEnd() || pendingAt(step).length) {
-      stop();
-      return;
-    }
+    if (atEnd() || pendingAt(step).length) return stop();
     go(step + 1, true);
     timer = setTimeout(beat, 1400 / speed);
   };

@@ -25,31 +25,30 @@ export function laid(at, wide, tall) {
     tight = () => (at.tight ??= tightened(strip, at, card => tightLook(card, 0)));
   const least = LETTERS[1],
     room = (size, small, letters) => size / readable(small, letters) - 2 * MARGIN;
-  const rows = strip => letters => broken(strip, room(wide, strip.small, letters)) ?? strip,
-    kept = strip => () => strip;
+  const rows = (strip, letters) => broken(strip, room(wide, strip.small, letters)) ?? strip;
   // By how much it is too large
   const over = ({size, small, letters}) =>
     Math.max((size[0] - 1) / room(wide, small, letters), (size[1] - 12) / room(tall, small, letters));
+  /** @type {[(letters: number) => any, number?][]} */
   const ways = [
-    [kept(strip)],
+    [() => strip],
     [near, least],
     [curved],
-    [() => rows(near())],
-    [() => rows(curved())],
+    [letters => rows(near(), letters)],
+    [letters => rows(curved(), letters)],
     [tight],
-    [() => rows(tight())],
-    [() => rows(near()), least],
+    [letters => rows(tight(), letters)],
+    [letters => rows(near(), letters), least],
     [curved, least],
     [tight, least],
-    [() => rows(curved()), least],
-    [() => rows(tight()), least],
+    [letters => rows(curved(), letters), least],
+    [letters => rows(tight(), letters), least],
   ];
   let best = null;
   for (const [way, letters = LETTERS[0]] of ways) {
-    const made = /** @type {any} */ (way)(),
-      found = {...(typeof made === "function" ? made(letters) : made), letters};
-    if (over(found) <= 1) return [found, true];
-    if (!best || over(found) < over(best)) best = found;
+    const layout = {...way(letters), letters};
+    if (over(layout) <= 1) return [layout, true];
+    if (!best || over(layout) < over(best)) best = layout;
   }
   return [wide > 600 ? best : {...tight(), letters: LETTERS[0]}, false];
 }
@@ -183,10 +182,7 @@ function tightLook(card, curve) {
 // The scene is then to be drawn; true if all of it fits
 export function layOut(at, ...space) {
   const [best, fits] = laid(at, ...space);
-  at.size = best.size;
-  at.looks = best.looks;
-  at.small = best.small;
-  at.letters = best.letters;
+  for (const name of ["size", "looks", "small", "letters"]) at[name] = best[name];
   best.boxes.forEach((box, i) => {
     at.cards[i].box = box;
   });
