@@ -1,9 +1,9 @@
 """Forward and backward passes, step by step; uses the data, folding and layout of `drawing`.
 
 gradients       a separate backward pass                                 (reads nodes)
-views           the graph as scenes, plain data; a box can open another  (reads nodes)
-recompute       a graph as data: the page computes it again, nudges it   (reads nodes)
-textbook        derivatives as one learns them, where a rule is written otherwise
+views           the graph as scenes, plain data; a box can open a scene  (reads nodes)
+recompute       a graph as data, which the page computes again           (reads nodes)
+textbook        derivatives in the form of textbooks, where a rule has another form
 placement       coordinates of the cards, wires and numbers of a scene
 player_page     `player`: all steps, as a page: player.html, .css, and its script, whose modules import those before
                 them in this list: state.js (what is shown), words.js (words, numbers, formulas), recompute.js (the

@@ -1,4 +1,4 @@
-// ---- guess first: a backward step asks for the gradients that it makes before it shows them
+// ---- guess first: a backward step asks the reader for its gradients before it shows them
 import {html, joined} from "../html.js";
 import {root, scene, sends, stateAt, step} from "./state.js";
 import {$, bracketed, isFinal, number, operation, partial, plural, termOf, told, words} from "./words.js";
@@ -7,10 +7,10 @@ export let asking = false;
 export let guesses = new Map();
 export const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
 
-// The operands whose gradients a step makes
+// The operands whose gradients step k computes, if the reader is asked for them
 function askedAt(k) {
-  const {kind, card} = scene.steps[k];
-  if (!asking || kind !== "backward") return [];
+  const {phase, card} = scene.steps[k];
+  if (!asking || phase !== "backward") return [];
   const wires = scene.cards[card].into.filter(sends);
   return wires.every(wire => isFinal(wire.part) && isFinal(wire.local))
     ? [...new Set(wires.map(wire => wire.tail))]
@@ -22,23 +22,23 @@ const gradAt = (k, tail) => stateAt(scene, k).grads.get(tail.i)?.value;
 
 export function tellQuestion(card, tails) {
   const g = gradAt(step - 1, card),
-    made = operation(card, words(card));
+    formula = operation(card, words(card));
   const rows = tails.map(tail => {
     const before = gradAt(step - 1, tail),
       more = before === undefined ? "" : `so far ${number(before)}, and this use adds to it`;
     return html`<label>${partial(root, termOf(tail))} = <input inputmode="decimal" autocomplete="off" size="8" /></label
       ><span class="aside">${more}</span>`;
   });
-  const given = new Map(card.into.map(({tail}) => [tail.name, html`${told(tail.name)} = ${number(tail.data)}`]));
-  return html`<h2>Guess first: what goes back through <span class="math">${told(made)}</span>?</h2>
+  const operands = new Map(card.into.map(({tail}) => [tail.name, html`${told(tail.name)} = ${number(tail.data)}`]));
+  return html`<h2>Guess first: what goes back through <span class="math">${told(formula)}</span>?</h2>
     <p>
       From the right comes ${partial(root, termOf(card))} = <b>${number(g)}</b>; here
-      ${joined([...given.values()], ", ")} and ${told(card.name)} = ${number(card.data)}.
+      ${joined([...operands.values()], ", ")} and ${told(card.name)} = ${number(card.data)}.
     </p>
     <form>${rows}<button>Check</button><button type="button" class="tell">Show me</button></form>`;
 }
 
-// What is wrong with a guess, where that can be told; "" if nothing is
+// The likely mistake in a guess; "" if the guess is right
 function judge(guess, tail, k) {
   const card = scene.cards[scene.steps[k].card],
     truth = gradAt(k, tail),
@@ -63,7 +63,7 @@ function judge(guess, tail, k) {
   return `it is ${number(g)} × ${bracketed(local)}${before === undefined ? "" : `, added to ${bracketed(before)}`}`;
 }
 
-// At a step, the guesses that were made there
+// The guesses that the reader made at step k, each with its verdict
 export function tellGuesses(k) {
   return askedAt(k)
     .filter(tail => guesses.has(guessKey(k, tail)))

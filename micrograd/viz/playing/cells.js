@@ -1,4 +1,4 @@
-// ---- a cell of a heat-map: its number; and where it is a weight, the line that it is on
+// ---- a cell of a heat-map: its number and, if this is a weight, the line of this weight
 import {cardAt, scene, scenes} from "./state.js";
 import {$, number} from "./words.js";
 import {tip} from "./marks.js";
@@ -25,7 +25,7 @@ function saidOfCell(heat, at) {
     : `${heat.name}, row ${Math.floor(at / heat.columns) + 1}, column ${(at % heat.columns) + 1}: ${number(x)}`;
 }
 
-// The cells and the line of a weight, or one cell
+// Highlight the cells and the line of a weight, or a single cell
 function light(node, only = null) {
   for (const wire of scene.wires) wire.group.classList.toggle("lit", node !== undefined && wire.weight === node);
   for (const card of scene.cards)
@@ -50,20 +50,20 @@ $("scroll").addEventListener("pointerover", event => {
     light(wire ? wire.weight : k >= 0 ? ofCell(card.heats[k], at) : undefined);
 });
 
-// The scene and the card of the number that a cell shows, in another scene
+// Another scene with a card for the number of this cell, and this card
 export function cardOfCell(card, cell) {
   const k = card.maps.findIndex(map => map.contains(cell)),
     node = k < 0 ? undefined : ofCell(card.heats[k], cell.dataset.at);
-  const found =
+  const homes =
     node === undefined
       ? []
       : scenes
           .filter(at => at !== scene)
           .flatMap(at => at.cards.filter(inner => inner.node === node && !inner.outside).map(inner => [at, inner]));
-  return found[0] ?? [];
+  return homes[0] ?? [];
 }
 
-// With the keys: through all cells of a card
+// Go through all cells of a card, by keys
 export function readCell(card, by) {
   const all = (card.heats ?? []).flatMap((heat, k) =>
     [...heat.cells].flatMap((letter, at) => (letter === " " ? [] : [[heat, at, card.maps[k]]])),

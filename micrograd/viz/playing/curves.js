@@ -1,4 +1,4 @@
-// ---- in each leaf a curve: the result as that number alone varies; where it is now, and the slope there
+// ---- a curve on each leaf: the result as only this leaf varies, with its present point and the slope there
 import {held, rootName, scene} from "./state.js";
 import {$, number, plural} from "./words.js";
 import {power} from "./recompute.js";
@@ -8,7 +8,7 @@ import {engine, leafOf, losses, result, touched, valueOf} from "./engine.js";
 const POINTS = 33;
 export const WIDE = 56;
 export const TALL = 24;
-const CURVES = 200000; // the most numbers of all curves of a scene together
+const CURVES = 200000; // the most numbers that all curves of a scene compute together
 export const hasSlope = card =>
   engine && engine.size() <= 300 && card.grad !== undefined && typeof leafOf(card) === "number";
 
@@ -19,7 +19,7 @@ export function drawSlope(card, x, y, width, height) {
     card.group,
   );
   el("title", {}, card.slope, `${rootName} as ${card.name} alone varies`);
-  for (const kind of ["ground", "curve", "tangent", "point"]) card.slope[kind] = el("path", {class: kind}, card.slope);
+  for (const name of ["ground", "curve", "tangent", "point"]) card.slope[name] = el("path", {class: name}, card.slope);
   card.slope.ground.setAttribute("d", "M0 0h100v100h-100z");
 }
 
@@ -44,7 +44,7 @@ export function showSlopes(state) {
   for (const card of cards) {
     const x = valueOf(card),
       reach = 2 * Math.max(1, power(x));
-    // Dragging slides along it
+    // A drag moves the point along the curve: the curve changes only when the point nears an end
     if (!(Math.abs(x - card.middle) < 0.9 * reach && card.reach === reach)) Object.assign(card, {middle: x, reach});
     card.ys = Array.from({length: POINTS}, (_, k) => {
       leaves[card.node] = card.middle + reach * ((2 * k) / (POINTS - 1) - 1);
@@ -53,7 +53,7 @@ export function showSlopes(state) {
     leaves[card.node] = x;
     heights.push(...card.ys.filter(Number.isFinite));
   }
-  // One scale for all: most of what they reach, but what is flat stays flat, and what is steep is seen
+  // One scale for all curves: most of their values fit, a flat curve looks flat, and a steep curve stays visible
   heights.sort((a, b) => a - b);
   const now = result(),
     at = part => heights[Math.floor(part * (heights.length - 1))] ?? now,

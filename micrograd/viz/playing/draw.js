@@ -1,6 +1,6 @@
-// ---- the graph as it is drawn, and as it looks at a step
+// ---- draw the graph, and show how it looks at a step
 import {written} from "../numbers.js";
-import {chosen, found, scene, sends, story} from "./state.js";
+import {chosen, hit, scene, sends, story} from "./state.js";
 import {$, number, short, thousands} from "./words.js";
 import {CELL, el, flowOf, heatMap, hue, paint} from "./marks.js";
 import {leafOf, moved, refresh, valueOf} from "./engine.js";
@@ -33,7 +33,7 @@ function curve(route) {
     .join("");
 }
 
-// The line and its head, which points to where it leads, or back; the head of a wide line is larger
+// The line and its arrowhead, which points forward or `back`; a wide line has a larger arrowhead
 function aim(wire, back, width = 1.7) {
   const key = `${back} ${width.toFixed(1)}`,
     route = back ? [...wire.route].reverse() : wire.route,
@@ -76,24 +76,24 @@ function drawCard(card, cards) {
   const look = scene.looks?.[card.i];
   card.tight = look?.pieces && look;
   card.instead = card.tight?.instead;
-  for (const [kind, along, line, text] of card.tight?.pieces ?? story.looks[card.look]) {
+  for (const [role, along, line, text] of card.tight?.pieces ?? story.looks[card.look]) {
     const x = along < 0 ? width + along : along,
-      y = !card.tight || kind === "bar" ? line : height / 2 + 4.5 + 9 * line - (kind === "uses" ? 4 : 0);
-    if (kind === "bar") el("rect", {class: "bar", y, width: 4, height: height - 2 * y, rx: 2}, group);
-    else if (kind === "uses") drawUses(card, group, x, y);
-    else if (kind === "slope")
+      y = !card.tight || role === "bar" ? line : height / 2 + 4.5 + 9 * line - (role === "uses" ? 4 : 0);
+    if (role === "bar") el("rect", {class: "bar", y, width: 4, height: height - 2 * y, rx: 2}, group);
+    else if (role === "uses") drawUses(card, group, x, y);
+    else if (role === "slope")
       drawSlope(card, x, card.instead ? height / 2 : 5, text, card.instead ? height / 2 - 4 : height - 10);
-    else if (kind === "aside" && hasSlope(card)) {
+    else if (role === "aside" && hasSlope(card)) {
       const wide = Math.min(WIDE, x - 24 - 9 * card.title.length);
       if (wide > 24) drawSlope(card, x - wide, 7, wide, TALL);
-    } else if (kind === "range") card.maps.at(-1).said.push(el("text", {x, y, class: "range"}, card.maps.at(-1)));
-    else if (kind === "heat") card.maps.push(heatMap(card.heats[card.maps.length], group, x, y, text, CELL));
+    } else if (role === "range") card.maps.at(-1).texts.push(el("text", {x, y, class: "range"}, card.maps.at(-1)));
+    else if (role === "heat") card.maps.push(heatMap(card.heats[card.maps.length], group, x, y, text, CELL));
     else
-      card.slots[kind] = el(
+      card.slots[role] = el(
         "text",
-        {x, y, class: `${kind}${along < 0 ? " end" : ""}`},
+        {x, y, class: `${role}${along < 0 ? " end" : ""}`},
         group,
-        {title: card.tight ? text : card.title, made: card.title, aside: look ? card.shape : card.aside}[kind] ??
+        {title: card.tight ? text : card.title, made: card.title, aside: look ? card.shape : card.aside}[role] ??
           (text || ""),
       );
   }
@@ -112,7 +112,7 @@ function drawCard(card, cards) {
   group.setAttribute("tabindex", card === (scene.focus ?? scene.cards[0]) ? 0 : -1);
 }
 
-// A dot for each use, filled when it has sent its part
+// A dot for each use, filled once the use has sent its part of the gradient
 function drawUses(card, group, x, y) {
   if (card.here < 2 || card.here > 5 || card.slots.grad === undefined || card.out.some(wire => wire.count)) return;
   for (let k = 0; k < card.here; k++) card.dots.push(el("circle", {class: "use", cx: x + 9 * k, cy: y, r: 3.2}, group));
@@ -123,22 +123,22 @@ export function showCard(card, now, state) {
     grad = state.grads.get(card.i),
     active = now.card === card.i,
     leaf = leafOf(card) !== undefined;
-  const receiving = now.kind === "backward" && card.gifts.some(wire => wire.head.i === now.card);
+  const receiving = now.phase === "backward" && card.gifts.some(wire => wire.head.i === now.card);
   const dead = grad?.whole && grad.value === 0,
     stale = moved() && card.kind === "repeat" && card.node === undefined && !card.heats?.every(heat => heat.among);
-  const kinds = [
+  const classes = [
     "card",
     card.kind,
-    known ? "" : "waiting",
-    active ? now.kind : receiving ? "receiving" : "",
-    card.outside ? "outside" : "",
-    chosen === card ? "chosen" : "",
-    found === card ? "found" : "",
-    leaf ? "leaf" : "",
-    dead ? "dead" : "",
-    stale ? "stale" : "",
+    !known && "waiting",
+    active ? now.phase : receiving && "receiving",
+    card.outside && "outside",
+    chosen === card && "chosen",
+    hit === card && "found",
+    leaf && "leaf",
+    dead && "dead",
+    stale && "stale",
   ];
-  card.group.setAttribute("class", kinds.filter(Boolean).join(" "));
+  card.group.setAttribute("class", classes.filter(Boolean).join(" "));
   if (card.slots.data) fillSlot(card, "data", known, card.data, known ? "data" : "");
   if (card.slots.grad) fillSlot(card, "grad", grad, grad?.value, grad ? `grad${grad.whole ? "" : " part"}` : "");
   card.dots.forEach((dot, k) => dot.classList.toggle("on", k < (grad?.count ?? 0)));
@@ -166,10 +166,10 @@ export function showCard(card, now, state) {
   } else card.group.setAttribute("aria-pressed", chosen === card);
 }
 
-function fillSlot(card, kind, known, x, look) {
-  const slot = card.slots[kind],
+function fillSlot(card, role, known, x, look) {
+  const slot = card.slots[role],
     {tight} = card,
-    beside = kind === "grad" ? 9 * card.dots.length : (tight?.name ?? 0);
+    beside = role === "grad" ? 9 * card.dots.length : (tight?.name ?? 0);
   const room = Math.max(
     Math.floor((card.box[2] - (card.badge ?? 0) / 2 - (card.slots.key ? 58 : tight ? 18 : 24) - beside) / 7.9),
     5,
@@ -177,13 +177,13 @@ function fillSlot(card, kind, known, x, look) {
   const text = known ? written(x, tight ? "short" : "full", room) : "–",
     wide = 7.85 * room;
   slot.textContent = text;
-  // Of a number with a long exponent
+  // A number with a long exponent is squeezed
   if (7.85 * text.length > wide + 6) slot.setAttribute("textLength", wide + 6);
   else slot.removeAttribute("textLength");
   slot.setAttribute("class", `number end ${look} ${known ? hue(x) : ""}`.trim().replace(/ +/g, " "));
 }
 
-// Side by side; keep in sync with `_aside` in svg.py
+// Draw the two strands side by side; keep in sync with `_aside` in svg.py
 function drawStrands({line, other, route}, /** @type {number[]} */ [width = 0, second = 0]) {
   const steep = Math.sign(route.at(-1)[1] - route[0][1]);
   [
@@ -197,14 +197,14 @@ function drawStrands({line, other, route}, /** @type {number[]} */ [width = 0, s
 }
 
 export function showWire(wire, now, state, paths, pending) {
-  const forward = now.kind === "forward" && wire.head.i === now.card,
-    backward = now.kind === "backward" && wire.head.i === now.card && sends(wire);
+  const forward = now.phase === "forward" && wire.head.i === now.card,
+    backward = now.phase === "backward" && wire.head.i === now.card && sends(wire);
   const done = state.done.has(wire.head.i),
     faint = scene.crowded,
     sent = flowOf(wire),
     flows = done && sent && !backward && !forward,
-    asked = backward && pending.length;
-  const kind = forward
+    guessing = backward && pending.length;
+  const phase = forward
     ? "forward"
     : backward
       ? "backward"
@@ -213,11 +213,8 @@ export function showWire(wire, now, state, paths, pending) {
         : faint && !flows
           ? "faint"
           : "";
-  const look = flows ? `flows ${sent.look}` : backward && sent && !asked ? sent.look : "";
-  wire.group.setAttribute(
-    "class",
-    ["wire", kind, look, paths?.onPath.has(wire) ? "path" : ""].filter(Boolean).join(" "),
-  );
+  const look = flows ? `flows ${sent.look}` : backward && sent && !guessing ? sent.look : "";
+  wire.group.setAttribute("class", ["wire", phase, look, paths?.onPath.has(wire) && "path"].filter(Boolean).join(" "));
   if (wire.line) {
     drawStrands(wire, flows ? sent.widths : []);
     aim(wire, !!(backward || flows), flows ? sent.widths.reduce((a, b) => a + b, 0) : forward || backward ? 2.8 : 1.7);
@@ -225,12 +222,12 @@ export function showWire(wire, now, state, paths, pending) {
   if (forward)
     showPill(
       wire,
-      kind,
+      phase,
       wire.tail.data !== undefined ? [short(wire.tail.data)] : wire.tail.shape ? [wire.tail.shape] : null,
     );
-  else if (asked) showPill(wire, kind, ["?"]);
+  else if (guessing) showPill(wire, phase, ["?"]);
   else if (!backward) showFactor(wire, faint || (!done && !paths?.onPath.has(wire)) ? "none" : "");
   else if (wire.local === undefined)
-    showPill(wire, kind, [typeof wire.part === "number" ? `+= ${short(wire.part)}` : "+="]);
-  else showPill(wire, kind, scene.looks ? productOf(wire).flatMap(line => line.split(/ (?=×)/)) : productOf(wire));
+    showPill(wire, phase, [typeof wire.part === "number" ? `+= ${short(wire.part)}` : "+="]);
+  else showPill(wire, phase, scene.looks ? productOf(wire).flatMap(line => line.split(/ (?=×)/)) : productOf(wire));
 }

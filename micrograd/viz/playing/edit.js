@@ -20,7 +20,7 @@ import {calmDown, shaken, swingFrom} from "./shake.js";
 import {openPanel, resting} from "./view.js";
 import {go, remember, show, stop} from "./player.js";
 
-// Something moved
+// Compute again after a change, and show the last step if the first was shown
 function again() {
   computeAgain();
   if (step === 0) {
@@ -52,13 +52,13 @@ const tidy = x => +x.toPrecision(12);
 
 function descend() {
   if (!engine) return say(story.program);
-  const asked = +$("rate").value,
+  const wanted = +$("rate").value,
     rate = loweringRate();
   if (rate === undefined)
     return say(`No step against the gradient lowers ${rootName}: it is at a minimum, flat, or not finite here.`);
-  if (rate < asked) {
+  if (rate < wanted) {
     $("rate").value = rate;
-    say(`At rate ${asked} the step would have raised ${rootName}: it was halved to ${rate}.`);
+    say(`At rate ${wanted} the step would have raised ${rootName}: it was halved to ${rate}.`);
   }
   if (!losses.length) losses.push(result());
   engine.leaves = steppedLeaves(rate);
@@ -69,7 +69,7 @@ function descend() {
 
 $("descend").addEventListener("click", descend);
 
-// From the story's leaves, or from those of the surrounding page
+// Begin again with the story's leaves, or with those of the surrounding page
 export function restart(leaves) {
   story.leaves = leaves;
   startEngine();
@@ -80,7 +80,7 @@ export function restart(leaves) {
 $("reset").addEventListener("click", () => restart(story.leaves));
 
 // ---- a leaf under the pointer, and its keyboard
-// True if a leaf's number was taken hold of
+// Take hold of a leaf's number; returns true if there is a number under the pointer
 export function grab(event, card) {
   const cell = event.target.classList.contains("cell") ? +event.target.dataset.at : 0,
     map = card.heats?.length && card.maps.findIndex(map => map.contains(event.target));
@@ -110,7 +110,7 @@ export function typeAt(card, {target}) {
   else if (card.opens === undefined) type(card, null, at ? +target.dataset.at : 0);
 }
 
-// Not averaged
+// True if each cell of an array's heat-map shows a single number
 const cells = card => {
   const heat = card.heats[0];
   return heat.rows * heat.columns === engine.leaves[card.node].length;
@@ -142,14 +142,14 @@ function letGo() {
 addEventListener("pointerup", letGo, true);
 addEventListener("pointercancel", letGo);
 
-// With the arrow keys
+// Change a number by so many hundredths of its power of ten, with the arrow keys
 export function nudgeBy(card, units) {
   const cell = card.cell ?? 0,
     x = valueOf(card, cell);
   change(card, tidy(x + (units * power(x)) / 100), cell);
 }
 
-// A number, over the card
+// Open a field for a number over the card
 export function type(card, first = null, cell = card.cell ?? 0) {
   if (leafOf(card) === undefined) return say(refusal(card) || `${card.name} is computed: change what goes into it.`);
   const input = $("number"),
@@ -203,25 +203,25 @@ export function shake(card) {
   show();
 }
 
-// From where the gradients begin
+// Turn the guesses on or off; with guesses, begin where the gradients begin
 export function quiz() {
   ask(!asking);
   stop();
   set({chosen: null});
-  go(asking ? scene.steps.findIndex(({kind}) => kind === "seed") : Infinity);
+  go(asking ? scene.steps.findIndex(({phase}) => phase === "seed") : Infinity);
 }
 
-function answer(form, given) {
+function answer(form, guessed) {
   const tails = pendingAt(step),
     fields = [...form.querySelectorAll("input")],
     texts = fields.map(field => field.value.trim().replace(/[−–]/g, "-").replace(",", "."));
-  const bad = given ? texts.findIndex(text => text === "" || !Number.isFinite(Number(text))) : -1;
+  const bad = guessed ? texts.findIndex(text => text === "" || !Number.isFinite(Number(text))) : -1;
   if (bad >= 0) {
     fields[bad].setAttribute("aria-invalid", true);
     fields[bad].focus();
     return say(`‘${fields[bad].value}’ is not a number: guess one, or press “Show me”.`);
   }
-  tails.forEach((tail, k) => guesses.set(guessKey(step, tail), given ? Number(texts[k]) : null));
+  tails.forEach((tail, k) => guesses.set(guessKey(step, tail), guessed ? Number(texts[k]) : null));
   $("next").focus();
   show(true);
 }
@@ -236,7 +236,7 @@ $("why").addEventListener("click", event => {
 });
 
 // ---- the buttons of the panels
-// The panel is written again: the focus stays
+// The panels are written again after a click, and the focus stays on its button
 $("panels").addEventListener("click", ({target}) => {
   const rest = resting();
   if (target.matches(".shake")) shake(chosen);

@@ -1,4 +1,4 @@
-// ---- the numbers: the program computes them again, with other leaves
+// ---- the numbers: the program computes them again from changed leaves
 import {FOLDED, scene, scenes, story} from "./state.js";
 import {$, isFinal, number, thousands} from "./words.js";
 import {array, isArray, Program} from "./recompute.js";
@@ -7,10 +7,10 @@ import {paint} from "./marks.js";
 export let engine = null;
 export let touched = false;
 export const losses = [];
-// The numbers are the program's, no longer Python's
+// True if the numbers come from the program, and no longer from Python
 export const moved = () => engine && (touched || story.leaves);
 
-// After a story was loaded, or other numbers for its leaves
+// Called when a story was loaded, and when its leaves have other numbers
 export function startEngine(afresh = false) {
   if (afresh) engine = null;
   engine ??= typeof story.program === "object" ? Program(story.program, story.missing) : null;
@@ -24,7 +24,7 @@ export function startEngine(afresh = false) {
   $("touch").title = engine ? "" : story.program;
 }
 
-// Why a card neither opens nor can be changed
+// The reason why a card neither opens nor can be changed, or ""
 export function refusal({name, kind, node, opens, outside, times}) {
   if (opens !== undefined || engine?.isLeaf(node)) return "";
   if (FOLDED.includes(kind))
@@ -41,7 +41,7 @@ export const leafOf = card =>
   engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
 const single = x => (isArray(x) && x.length === 1 ? x[0] : x);
 
-// What a line into a folded box carries, where the box and all that goes in are single numbers
+// The derivative and the gradient on each line into a folded box, if the box and all its operands are single numbers
 export function carry(scene) {
   const number = ({node, data}) => node !== undefined && data !== undefined && !isArray(engine.data[node]);
   for (const card of scene.cards) {
@@ -66,15 +66,15 @@ export function carry(scene) {
   }
 }
 
-// What comes from outside of this scene
+// The part of a card's gradient that comes from outside of this scene
 export function addGradientFromOutside(card) {
   const known = !card.hooked && card.gifts.every(wire => typeof wire.part === "number");
   if (!card.gifts.length || !card.elsewhere) card.rest = +card.grad;
-  // Else it is unknown
+  // Otherwise it is unknown
   else if (known) card.rest = card.grad - card.gifts.reduce((sum, wire) => sum + wire.part, 0);
 }
 
-// The numbers of this scene, from the program
+// Put the program's numbers on the cards and lines of this scene
 export function refresh() {
   const {data, grads} = engine;
   for (const card of scene.cards) {
@@ -92,21 +92,21 @@ export function refresh() {
   scene.cards.forEach(addGradientFromOutside);
 }
 
-// After a leaf changed
+// Called after a leaf changed
 export function computeAgain() {
   touched = true;
   engine.run();
   refresh();
 }
 
-// Positive, negative
+// The Euclidean lengths of the positive parts, with nan among them, and of the negative parts
 const massesOf = parts => [x => !(x <= 0), x => x < 0].map(kept => Math.hypot(...parts.filter(kept)));
 
-// How much flows through a line that carries many numbers: the lengths of its two signs
+// How much gradient flows through a line that carries many numbers, for each sign
 export function measure() {
   for (const wire of engine ? scene.wires : []) {
     const uses = wire.uses.filter(([i]) => engine.grads[i] !== undefined);
-    // In or out of a folded box
+    // A line into or out of a folded box
     if (uses.length) {
       const parts = uses.map(use => engine.sent(...use) ?? 0);
       wire.flow = parts.every(part => typeof part === "number") ? massesOf(parts) : undefined;
@@ -162,7 +162,7 @@ function reheat(heat, map) {
   if (map) paint(heat, map);
 }
 
-// The nodes of a group by the size of their gradients, as heat_of_group in heat.py does it
+// The nodes of a group, sorted by the size of their gradients; keep in sync with heat_of_group in heat.py
 export function arrange(heat) {
   const [first, ...steps] = heat.among,
     all = [first],
@@ -184,7 +184,7 @@ export const valueOf = (card, cell = 0) => {
 
 export const result = () => engine.number(engine.data[engine.root]);
 
-// The rate or, where its step does not lower the result, the largest half, quarter, ... that does
+// The reader's rate or, if a step at this rate does not lower the result, the largest half, quarter, ... that lowers it
 export function loweringRate() {
   const rates = Array.from({length: 40}, (_, k) => +(+$("rate").value / 2 ** k).toPrecision(3));
   return rates.find(rate => afterStep(rate) < result());
@@ -209,13 +209,13 @@ export function steppedLeaves(rate) {
 
 export const afterStep = rate => engine.number(engine.forward(steppedLeaves(rate), []));
 
-const NUDGED = 20; // the most leaves of a scene
-const WORK = 30000; // the most numbers of all their graphs together
+const NUDGED = 20; // the most leaves of a scene that are nudged
+const WORK = 30000; // the most numbers that their nudges compute together
 export const canNudge = ({node}) =>
   node !== undefined && engine?.isLeaf(node) && engine.grads[node] !== undefined && engine.leaves[node].length !== 0;
 export const nudged = () =>
   scene.cards.filter(canNudge).slice(-Math.max(1, Math.min(NUDGED, Math.floor(WORK / engine?.size()))));
-let measuring = false; // how much room the panels need: that is the same for any numbers
+let measuring = false; // while the panels are measured, since their size depends little on the numbers
 export const setMeasuring = on => {
   measuring = on;
 };
@@ -224,16 +224,18 @@ const TYPICAL = {step: 0.001, moved: -0.001, slope: -1, agrees: true, at: 0};
 export const nudgeOf = ({node, grad}) =>
   measuring ? TYPICAL : (engine.tests[node] ??= engine.nudge(node, grad === undefined ? undefined : +grad));
 let bent = {};
-export const strongest = found => found.filter(([, x]) => isFinal(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
+// Nodes with their derivatives, those of the largest derivatives first
+export const strongest = slopes =>
+  slopes.filter(([, x]) => isFinal(x)).sort(([, x], [, y]) => Math.abs(y) - Math.abs(x));
 export const homeOf = node =>
   [scene, ...scenes].flatMap(at =>
     at.cards.filter(card => card.node === node && !card.outside).map(card => [card, at]),
   )[0];
 
-// The two leaves that move the gradient of another most, and how far for each 1
+// The two leaves that would change this leaf's gradient most, with the change for each 1
 export function bendsOf(card) {
   if (measuring || typeof leafOf(card) !== "number") return [];
-  if (bent.tests === engine.tests && bent.card === card) return bent.found;
-  bent = {card, tests: engine.tests, found: strongest([...engine.bends(card.node).entries()]).slice(0, 2)};
-  return bent.found;
+  if (bent.tests === engine.tests && bent.card === card) return bent.leaves;
+  bent = {card, tests: engine.tests, leaves: strongest([...engine.bends(card.node).entries()]).slice(0, 2)};
+  return bent.leaves;
 }

@@ -1,4 +1,4 @@
-// The phase of a step, both panels, and what is said aloud
+// ---- the panels, which explain a step
 import {html, joined, put} from "../html.js";
 import {thickness} from "../numbers.js";
 import {chosen, FOLDED, held, root, rootName, scene, scenes, sends, step, story} from "./state.js";
@@ -45,37 +45,31 @@ import {attention, grids} from "./grid.js";
 import {guessKey, score, tellGuesses, tellQuestion} from "./ask.js";
 import {shaken, swing, tellShake} from "./shake.js";
 
+// The title of a step, the text of both panels, and a sentence for screen readers
 export function explanationsFor(k, card, state) {
-  const {kind} = scene.steps[k],
-    total = scene.forward.length,
-    back = scene.backward.length,
-    at = kind === "forward" ? k : k - total - 1;
-  const phases = {
-    start: "Ready",
-    forward: `Forward ${at} of ${total}`,
-    seed: "Backward begins",
-    backward: `Backward ${at} of ${back}`,
-    end: "Done",
-  };
-  return [
-    phases[kind],
-    ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](
-      card,
-      state,
-    ),
-  ];
+  const total = scene.forward.length,
+    back = scene.backward.length;
+  const [title, explain] = {
+    start: ["Ready", tellStart],
+    forward: [`Forward ${k} of ${total}`, tellForward],
+    seed: ["Backward begins", tellSeed],
+    backward: [`Backward ${k - total - 1} of ${back}`, tellBackward],
+    end: ["Done", tellEnd],
+  }[scene.steps[k].phase];
+  return [title, ...explain(card, state)];
 }
 
 export function tell(now, state, card, paths, pending) {
-  const [phase, tale, rule, aloud] = explanationsFor(step, card, state),
+  const [title, tale, rule, aloud] = explanationsFor(step, card, state),
     asks = pending.length && !chosen,
     question = asks ? guessKey(step, pending[0]) : "";
   const why = asks ? tellQuestion(card, pending) : [tellGuesses(step), tale],
     ran = asks || shaken ? "" : chosen ? ranTo(chosen, state) : rule;
-  const said = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
-  $("phase").textContent = phase;
-  $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
-  // A guess is being typed
+  const sentence = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
+  $("phase").textContent = title;
+  $("phase").className =
+    now.phase === "forward" ? "forward" : ["seed", "backward"].includes(now.phase) ? "backward" : "";
+  // The form stays while the reader types a guess
   if (!question || $("why").dataset.asks !== question)
     put($("why"), shaken ? tellShake() : chosen ? [grids(chosen), tellPaths(state, paths)] : why);
   $("why").dataset.asks = question;
@@ -90,10 +84,10 @@ export function tell(now, state, card, paths, pending) {
   );
   return shaken
     ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.`
-    : `${phase}. ${said}`;
+    : `${title}. ${sentence}`;
 }
 
-// A table that is too wide is stacked
+// Stack the tables that are too wide
 export function wrap(panels) {
   const tables = panels.map(both => both.firstElementChild);
   for (const why of tables) why.classList.remove("wraps");
@@ -125,7 +119,7 @@ function tellStart() {
 function tellForward(card) {
   if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
   const written = operation(card, words(card));
-  const made = isName(card.name) ? `${card.name} = ` : "";
+  const assignment = isName(card.name) ? `${card.name} = ` : "";
   if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
     const result = card.data === undefined ? card.shape : number(card.data);
     const shapes = operation(
@@ -134,7 +128,7 @@ function tellForward(card) {
     );
     const why = html`<h2>Compute ${told(card.name)}</h2>
       <p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${made}${told(written)}</p>
+      <p class="math">${assignment}${told(written)}</p>
       <p class="math">${told(shapes)} → ${token("value", result)}</p>`;
     return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
@@ -144,13 +138,13 @@ function tellForward(card) {
   );
   const why = html`<h2>Compute ${told(card.name)}</h2>
     <p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
-    <p class="math">${made}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
+    <p class="math">${assignment}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
   return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
 
 function ranForward(card) {
-  const name = isName(card.name) ? `${card.name} = ` : "";
-  const line = card.hand_written ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
+  const assignment = isName(card.name) ? `${card.name} = ` : "";
+  const line = `${assignment}${card.hand_written ? "…   # an operation of your own" : code(card)}`;
   return html`<p>
     Python ran <code>${line}</code> and the result keeps
     ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and
@@ -218,7 +212,7 @@ function tellBackward(card, state) {
         ><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span>
       </div>`
     : "";
-  const said = wires.map(wire =>
+  const aloud = wires.map(wire =>
     wire.local === undefined
       ? `${wire.tail.name} gets its part.`
       : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`,
@@ -227,11 +221,11 @@ function tellBackward(card, state) {
     html`<h2>${head}</h2>
       <div class="rows chain">${numbers}${rows}</div>`,
     folded ? tellFold(card, "Inside of")[0] : ranBackward(card, wires, state),
-    said.join(" "),
+    aloud.join(" "),
   ];
 }
 
-// An inline heat-map
+// An inline heat-map of a card, "" if it has none of this name
 function picture(card, name) {
   const heat = (card.heats ?? []).find(heat => heat.name === name);
   if (!heat) return "";
@@ -250,7 +244,7 @@ function picture(card, name) {
   return svg;
 }
 
-// The sum up to this use
+// The sum of the gradients from the uses up to this use
 function soFar(operand, wire, {value, whole, count, counted}, uses) {
   const place = operand.gifts.indexOf(wire) + 1,
     before = counted - count,
@@ -272,11 +266,11 @@ function tellPart(card, wire, mine, state) {
   if (wire.local === undefined) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
-    const given = picture(card, "grad"),
-      gets = picture(operand, "grad");
+    const gradient = picture(card, "grad");
     return html`<div>
-      ${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span
-      ><span>→</span><span>${gets}${token("product", product)}</span><span class="aside">${sum}</span>
+      ${start}<span>${token("up", told(rule))}</span><span>${gradient && "with g ="}</span><span>${gradient}</span
+      ><span>→</span><span>${picture(operand, "grad")}${token("product", product)}</span
+      ><span class="aside">${sum}</span>
     </div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
@@ -290,10 +284,10 @@ function tellPart(card, wire, mine, state) {
   </div>`;
 }
 
-// The local derivative as one learns it
+// The local derivative in the form of textbooks
 const learnt = wire => story.rules[wire.rule][2] ?? story.rules[wire.rule][0];
 
-// As a line of code, as one learns it; with k = 1 the one that ran
+// A rule as a line of code, in the form of textbooks or, with k = 1, in the form that ran
 function ruleOf(wire, k = 2) {
   const [, ran, form] = story.rules[wire.rule],
     text = k > 1 && form ? `g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}` : ran;
@@ -311,21 +305,21 @@ const asComputed = wires =>
       </details>`
     : "";
 
-// The rules that made the gradient of a node, the test of it, and what would change it most
+// The rules that computed the gradient of a node, its nudge test, and the leaves that would change it most
 export function ranTo(card, state) {
   const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3),
     rules = ruled.map(
       wire => html`${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`,
     );
   const whole = state.grads.get(card.i)?.whole,
-    said = rules.length
+    ran = rules.length
       ? html`<p>The rule that ran: ${joined(rules, "; ")}.</p>
           ${asComputed(ruled)}`
       : "";
-  return whole && canNudge(card) ? [tellBends(card), said, tellNudge(card)] : said;
+  return whole && canNudge(card) ? [tellBends(card), ran, tellNudge(card)] : ran;
 }
 
-// Its name and, where it is not in this view, the scene that has it
+// The name of a node and, if this scene does not show it, the scene that does
 function placed(node) {
   const [card, at] = homeOf(node) ?? [];
   return !card
@@ -333,7 +327,7 @@ function placed(node) {
     : html`${told(card.name)}${at === scene || at.tab ? "" : html` of ${told(at.title)}`}`;
 }
 
-// Which leaves move the gradient of this one
+// A sentence about the leaves that would change the gradient of this leaf most
 function tellBends(card) {
   const [first, second] = bendsOf(card),
     by = ([node, x]) => html`${placed(node)} by about ${number(x, "short")} for each 1`;
@@ -349,7 +343,7 @@ function ranBackward(card, wires, state) {
     : html`g, the gradient of <code>${code(card)}</code>`;
   const ruled = wires.filter(wire => wire.rule !== undefined),
     lines = ruled.map(wire => ruleOf(wire));
-  const said = card.hand_written
+  const ran = card.hand_written
     ? html`<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>`
     : lines.length
       ? html`<p>The rule that ran: ${joined(lines.slice(0, 8), " ")}${lines.length > 8 ? " …" : ""} with ${g}</p>
@@ -358,7 +352,7 @@ function ranBackward(card, wires, state) {
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(
     operand => canNudge(operand) && state.grads.get(operand.i)?.whole,
   );
-  return [said, complete.slice(0, 3).map(tellNudge)];
+  return [ran, complete.slice(0, 3).map(tellNudge)];
 }
 
 function tellNudge(card) {
@@ -470,7 +464,7 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
     return html`<h2>${name}</h2>
       <p>${what}</p>`;
   }
-  const made =
+  const formula =
     chosen.op && isName(chosen.name) && !FOLDED.includes(chosen.kind)
       ? html`<p class="math">${told(chosen.name)} = ${told(code(chosen))}</p>`
       : "";
@@ -478,7 +472,7 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
     chosen.data === undefined
       ? html`<h2>How ${name} reaches ${told(rootName)}</h2>`
       : html`<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
-  const title = [question, made];
+  const title = [question, formula];
   if (hooked.length)
     return html`${title}
       <p>

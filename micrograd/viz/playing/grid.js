@@ -1,4 +1,4 @@
-// ---- a chosen array as large grids, its gradient beside it; with letters on the axes, and arcs over the word
+// ---- a chosen array and its gradient as large grids, with letters on the axes, and arcs over the word
 import {html} from "../html.js";
 import {scene, story} from "./state.js";
 import {$, number, told} from "./words.js";
@@ -6,9 +6,9 @@ import {cellClass, el, hue} from "./marks.js";
 import {engine} from "./engine.js";
 
 const CELLS = 24; // the most rows and columns of an array
-const LONGEST = 4; // and the most matrices
+const LONGEST = 4; // the most matrices of an array
 const sideOf = rows => Math.max(16, Math.min(32, Math.floor(150 / rows))); // of a cell, in pixels
-// What opens by itself: a softmax of (..., T, T)
+// The card whose grids open without a click: a softmax of shape (..., T, T)
 export const attention = () =>
   story.letters &&
   scene.cards.find(({call, node}) => {
@@ -85,7 +85,7 @@ function gridOf(card, name, all, k, rows, columns) {
   </figure>`;
 }
 
-// Arcs from a letter of the word to those that its row looks at, and what it says
+// Draw arcs from a letter of the word to the letters that its row looks at; returns the row as text
 function readRow(svg, i) {
   const [node, name, ...at] = svg.dataset.at.split(","),
     [k, rows, columns, high, left] = at.map(Number),

@@ -1,7 +1,7 @@
-// ---- what begins a page: it loads the story, and listens to the pointer, to keys, and to the page around
+// ---- the beginning of a page: load the story, and listen to the pointer, to keys, and to the surrounding page
 import "./tools.js";
 import {host, themeAround} from "../page.js";
-import {cardAt, chosen, dragged, found, frame, held, scene, scenes, set, step, story, trail} from "./state.js";
+import {cardAt, chosen, dragged, frame, held, hit, scene, scenes, set, step, story, trail} from "./state.js";
 import {$, number, say} from "./words.js";
 import {isArray} from "./recompute.js";
 import {el, NS} from "./marks.js";
@@ -25,14 +25,14 @@ const inGraph = event => {
 scroller.addEventListener(
   "wheel",
   event => {
-    // The page around it scrolls
+    // The wheel scrolls the surrounding page
     if (framed() && !event.ctrlKey && !scroller.contains(document.activeElement)) return;
     event.preventDefault();
     zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0015)), ...inGraph(event));
   },
   {passive: false},
 );
-// A drag chooses nothing
+// The click that ends a drag chooses no card
 scroller.addEventListener(
   "click",
   event => {
@@ -60,16 +60,12 @@ addEventListener("pointermove", event => {
     [dx, dy] = [to[0] - from[0], to[1] - from[1]];
   if (fingers.size === 1 && !dragged && Math.hypot(dx, dy) < 4) return;
   set({dragged: true});
-  const others = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+  const second = [...fingers].find(([id]) => id !== event.pointerId)?.[1];
   fingers.set(event.pointerId, to);
-  if (!others.length) return pan(dx, dy);
-  const apart = at => Math.hypot(at[0] - others[0][0], at[1] - others[0][1]),
+  if (!second) return pan(dx, dy);
+  const apart = (/** @type {number[]} */ [x, y]) => Math.hypot(x - second[0], y - second[1]),
     box = scroller.getBoundingClientRect();
-  zoom(
-    apart(to) / Math.max(apart(from), 1),
-    (to[0] + others[0][0]) / 2 - box.left,
-    (to[1] + others[0][1]) / 2 - box.top,
-  );
+  zoom(apart(to) / Math.max(apart(from), 1), (to[0] + second[0]) / 2 - box.left, (to[1] + second[1]) / 2 - box.top);
 });
 addEventListener("pointerdown", event => {
   if (!$("more").contains(/** @type {any} */ (event.target))) $("more").open = false;
@@ -77,7 +73,7 @@ addEventListener("pointerdown", event => {
 for (const name of ["pointerup", "pointercancel"]) addEventListener(name, event => fingers.delete(event.pointerId));
 
 // ---- a card that is clicked, or has the focus
-// One tab stop for the whole graph: the card that had the focus last
+// The graph has a single tab stop: the card that had the focus last
 function focus(card) {
   scene.focus?.group.setAttribute("tabindex", -1);
   scene.cards[0].group.setAttribute("tabindex", -1);
@@ -99,7 +95,7 @@ for (const type in onCard)
   });
 
 // ---- keys
-// A card has the focus
+// The keys of the card that has the focus
 function keysOn(card, event) {
   const {key} = event,
     leaf = leafOf(card) !== undefined;
@@ -138,7 +134,7 @@ function keysOn(card, event) {
   act();
 }
 
-// Another number of an array
+// Choose another number of an array
 function pickCell(card, by, size) {
   card.cell = ((card.cell ?? 0) + by + size) % size;
   $("live").textContent = `Number ${card.cell + 1} of ${size}: ${number(valueOf(card, card.cell))}`;
@@ -205,7 +201,7 @@ function seek(forth = 1) {
       ) - forth;
   sought = text;
   if (!hits.length) {
-    set({found: null});
+    set({hit: null});
     show();
     $("hits").textContent = text ? "none" : "";
     return;
@@ -213,7 +209,7 @@ function seek(forth = 1) {
   turnOfFound = (turnOfFound + forth + hits.length) % hits.length;
   const [at, card] = hits[turnOfFound];
   if (at !== scene) enter(at.index, "same", pathTo(at));
-  set({found: card});
+  set({hit: card});
   show();
   follow(card);
   $("hits").textContent = `${turnOfFound + 1} of ${hits.length}`;
@@ -224,7 +220,7 @@ $("find").addEventListener("input", () => seek());
 $("find").addEventListener("keydown", event => {
   if (event.key === "Enter") seek(event.shiftKey ? -1 : 1);
   if (event.key === "Escape") {
-    const card = found;
+    const card = hit;
     $("find").value = "";
     seek();
     byKeys = true;
@@ -232,7 +228,7 @@ $("find").addEventListener("keydown", event => {
   }
 });
 
-// ---- what is seen, as a picture; a link to it
+// ---- the visible part as a picture, and a link to this step
 function asSeen() {
   const [wide, tall] = room(),
     svg = $("graph").cloneNode(true),
@@ -252,11 +248,11 @@ function asSeen() {
   return new XMLSerializer().serializeToString(svg);
 }
 
-// To the user, as a file
-function download(blob, kind) {
+// Give a file to the reader
+function download(blob, extension) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
-  link.download = `${(story.title.match(/[\p{L}\p{N}_]+/u) ?? ["graph"])[0]}-step${step}.${kind}`;
+  link.download = `${(story.title.match(/[\p{L}\p{N}_]+/u) ?? ["graph"])[0]}-step${step}.${extension}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
@@ -286,7 +282,7 @@ $("link").addEventListener("click", async () => {
   say("The link is copied.");
 });
 
-// ---- the surrounding page: colours, width, height; and what it may say
+// ---- the surrounding page: its colours, width and height, and its messages
 function theme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = themeAround() || (dark ? "dark" : "light");
@@ -301,7 +297,7 @@ function present(on) {
 }
 
 function dress() {
-  $("app").className = [frame.present ? "present" : "", framed() ? "framed" : "", frame.panels === 0 ? "bare" : ""]
+  $("app").className = [frame.present && "present", framed() && "framed", frame.panels === 0 && "bare"]
     .filter(Boolean)
     .join(" ");
 }
@@ -317,7 +313,7 @@ addEventListener("message", ({data}) => {
     );
 });
 
-// The buttons of a frame that is higher than the window around it are in view
+// Keep the buttons in view, if the frame is higher than the window around it
 function stick() {
   const bar = $("bar"),
     around = host.ownerDocument.defaultView,
@@ -327,17 +323,17 @@ function stick() {
 }
 
 if (host)
-  for (const kind of ["scroll", "resize"])
-    host.ownerDocument.defaultView.addEventListener(kind, stick, {passive: true, capture: true});
+  for (const type of ["scroll", "resize"])
+    host.ownerDocument.defaultView.addEventListener(type, stick, {passive: true, capture: true});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 theme();
 load(JSON.parse($("story").textContent));
-const asked = host?.dataset.place ?? location.hash;
+const address = host?.dataset.place ?? location.hash;
 dress();
-recall(asked);
-if (!/\b(scene|step)=/.test(asked)) begin();
-if (frame.ask && !asked && !story.missing) quiz();
-let opening = !asked && !asking;
+recall(address);
+if (!/\b(scene|step)=/.test(address)) begin();
+if (frame.ask && !address && !story.missing) quiz();
+let opening = !address && !asking;
 new ResizeObserver(() => {
   reserve();
   fit();

@@ -1,4 +1,4 @@
-// ---- elements of SVG, heat-maps, and the look of what a line carries back
+// ---- elements of SVG, heat-maps, and the look of the gradient on a line
 import {thickness, WIDTHS} from "../numbers.js";
 import {pretty} from "./words.js";
 
@@ -12,7 +12,7 @@ export function el(tag, attributes = {}, parent = null, text = null) {
   return element;
 }
 
-// Hue is the sign
+// The class of a number by its sign, which gives its hue
 export const hue = x => (+x > 0 ? "above" : +x < 0 ? "below" : +x === 0 || x === undefined ? "" : "odd");
 
 // The class of a cell of a heat-map, by the sign of its number
@@ -20,7 +20,7 @@ export const cellClass = x => `cell ${Number.isNaN(x) ? "nan" : x > 0 ? "high" :
 export const CELL = 5; // pixels of a cell of a heat-map on a card
 
 export function heatMap(heat, parent, x, y, wide, tall) {
-  const map = Object.assign(el("g", {}, parent), {said: []});
+  const map = Object.assign(el("g", {}, parent), {texts: []});
   el("title", {}, map);
   for (let k = 0; k < heat.cells.length; k++) {
     el(
@@ -44,7 +44,7 @@ export const tip = ({name, shape, range, zeros}) =>
 
 export function paint(heat, map) {
   map.firstChild.textContent = tip(heat);
-  map.said.forEach((text, k) => {
+  map.texts.forEach((text, k) => {
     text.textContent = pretty([heat.range, heat.zeros][k] ?? "");
   });
   [...heat.cells].forEach((letter, k) => {
@@ -55,7 +55,7 @@ export function paint(heat, map) {
   });
 }
 
-// What a line carries back: its look, and the widths of its strands, as `flowing` in svg.py says it
+// The look of the gradient on a line, and the widths of its strands; keep in sync with `flowing` in carried.py
 export function flowOf({part, flow}) {
   const [over, under = 0] = part === true || part === undefined ? (flow ?? []) : [+part],
     most = Math.max(over, under),

@@ -19,17 +19,17 @@ let timer = 0;
 let speed = 1;
 let turn = 0;
 
-// Another story in the same page: where the shape is the same, step and scene stay
-export function replaceStory(told) {
-  if (!told?.root || !told.scenes?.length)
+// Show another story in the same page. If it has the same shape, step and scene stay
+export function replaceStory(next) {
+  if (!next?.root || !next.scenes?.length)
     return console.error(
-      `found a ${typeof told} as the story: a page sends the object that player(value).story() returns, and what is shown stays`,
+      `found a ${typeof next} as the story: a page sends the object that player(value).story() returns, and what is shown stays`,
     );
   const before = shape(),
     at = scene.index,
     path = trail.map(at => at.index),
     seen = chosen?.i ?? -1;
-  load(told);
+  load(next);
   if (before !== shape()) return begin();
   enter(
     at,
@@ -52,7 +52,7 @@ export function show(moving = false) {
   const paths = chosen ? pathsFrom(chosen) : null,
     pending = pendingAt(step),
     travels = moving && !pending.length && !calm.matches && pulse(now, current);
-  // A number lands when its pulse does, or once it was guessed
+  // A number appears when its pulse arrives, or once the reader guessed it
   const landed = travels || pending.length ? stateAt(scene, step - 1) : state;
   for (const card of scene.cards) showCard(card, now, landed);
   for (const {
@@ -64,9 +64,9 @@ export function show(moving = false) {
   sway();
   fade(paths);
   if (current) spread(current.into);
-  const said = tell(now, state, current, paths, pending);
+  const sentence = tell(now, state, current, paths, pending);
   if (!held?.moved) endWhole();
-  if ($("live").textContent !== said) $("live").textContent = $("caption").textContent = said;
+  if ($("live").textContent !== sentence) $("live").textContent = $("caption").textContent = sentence;
   $("scrub").value = step;
   $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);
   drawTrack();
@@ -84,7 +84,7 @@ function endPulse() {
   $("app").classList.remove("arriving");
 }
 
-// A page opens: its gradients come in once, from the result to the leaves
+// When a page opens, its gradients come in once, from the result to the leaves
 export function arrive() {
   if (calm.matches || story.missing || scene.crowded) return;
   const furthest = Math.max(...scene.cards.map(card => card.far)),
@@ -109,23 +109,23 @@ export function arrive() {
   );
 }
 
-// False if nothing travels at this step
+// Let a dot travel along each line of this step; returns false if there is no such line
 function pulse(now, card) {
   endPulse();
   const mine = turn,
     length = 620 / speed;
   if (!card) return false;
-  const forward = now.kind === "forward",
+  const forward = now.phase === "forward",
     wires = card.into.filter(wire => wire.line && (forward || sends(wire))).slice(0, 40);
   if (!wires.length) return false;
   const dots = wires.map(wire => {
     const long = wire.line.getTotalLength(),
       fill = el(
         "path",
-        {d: wire.line.getAttribute("d"), class: `filling ${now.kind} ${hue(wire.part)}`, "stroke-dasharray": long},
+        {d: wire.line.getAttribute("d"), class: `filling ${now.phase} ${hue(wire.part)}`, "stroke-dasharray": long},
         $("pulses"),
       );
-    return [wire.line, long, el("circle", {r: 6, class: `pulse ${now.kind}`}, $("pulses")), fill];
+    return [wire.line, long, el("circle", {r: 6, class: `pulse ${now.phase}`}, $("pulses")), fill];
   });
   const begun = performance.now();
   (function move(time) {
@@ -151,7 +151,7 @@ function drawTrack() {
     width = svg.clientWidth || 400;
   const x = k => 9 + ((width - 18) * k) / Math.max(count, 1),
     small = width / count < 9;
-  const seed = scene.steps.findIndex(s => s.kind === "seed"),
+  const seed = scene.steps.findIndex(({phase}) => phase === "seed"),
     turn = seed < 0 ? count : seed;
   const key = [scene.index, step, count, width].join();
   if (svg.dataset.drawn === key) return;
@@ -161,10 +161,10 @@ function drawTrack() {
   if (step) el("line", {class: "rail forward", x1: x(0), x2: x(Math.min(step, turn)), y1: 13, y2: 13}, svg);
   if (step > turn) el("line", {class: "rail backward", x1: x(turn), x2: x(step), y1: 13, y2: 13}, svg);
   scene.steps.forEach((s, k) => {
-    const kind = k < turn || seed < 0 ? "forward" : "backward",
-      look = `mark ${kind} ${k <= step ? "past" : "ahead"}`;
+    const phase = k < turn || seed < 0 ? "forward" : "backward",
+      look = `mark ${phase} ${k <= step ? "past" : "ahead"}`;
     if (small && k % Math.ceil((9 * count) / width) && k !== step) return;
-    if (kind === "backward")
+    if (phase === "backward")
       el("rect", {class: look, x: x(k) - 4, y: 9, width: 8, height: 8, transform: `rotate(45 ${x(k)} 13)`}, svg);
     else el("circle", {class: look, cx: x(k), cy: 13, r: 4.5}, svg);
   });
@@ -183,7 +183,7 @@ export function go(to, moving = false) {
 
 export function choose(card, cell) {
   const [at, inner] = cell ? cardOfCell(card, cell) : [];
-  // The number of the cell, where another scene has a card for it
+  // The number of a cell may have a card in another scene
   if (inner) {
     enter(at.index, "same", pathTo(at));
     return choose(inner);
@@ -192,11 +192,11 @@ export function choose(card, cell) {
   set({chosen: chosen === card ? null : card});
   calmDown();
   show();
-  if (chosen) follow(chosen); // a large grid leaves the graph less room
+  if (chosen) follow(chosen); // again, since a large grid leaves less room to the graph
   say(refusal(card));
 }
 
-// Another scene; `path` has the scenes that lead to it
+// Enter another scene; `path` has the scenes that lead to it
 export function enter(index, at, path = null, seen = undefined) {
   stop();
   const before = scene,
@@ -207,10 +207,10 @@ export function enter(index, at, path = null, seen = undefined) {
     scene: next,
     trail: path ?? (known < 0 ? [...trail, next] : trail.slice(0, known + 1)),
     chosen: next.cards[seen] ?? null,
-    found: null,
+    hit: null,
   });
   $("scrub").max = scene.steps.length - 1;
-  $("panels").classList.remove("rest"); // as high as it was for the scene before
+  $("panels").classList.remove("rest"); // their height at rest was that of the scene before
   layOut(scene, ...space());
   draw();
   if (!stays) {
@@ -218,19 +218,19 @@ export function enter(index, at, path = null, seen = undefined) {
     open();
   }
   showWhere();
-  // The same step in another scene: its first or, where something was computed, its last
+  // The same step in another scene: its first step or, once something was computed, its last step
   const same = before && !step ? 0 : Infinity;
   go(at === "same" ? same : at);
 }
 
-// Operations, of a small graph; else the view of most cards that is seen whole, or of fewest
+// Enter the view of operations of a small graph; else the view with the most cards that fits, or with the fewest cards
 export function begin(at = Infinity) {
   const views = scenes.filter(at => at.tab).sort((a, b) => b.cards.length - a.cards.length);
-  const view =
+  const opening =
     scenes[0].tab === "operations"
       ? scenes[0]
       : (views.find(at => laid(at, ...space())[1]) ?? views.at(-1) ?? scenes[0]);
-  if (view !== scene) enter(view.index, at, [view]);
+  if (opening !== scene) enter(opening.index, at, [opening]);
 }
 
 function showWhere() {
@@ -262,7 +262,7 @@ function showWhere() {
 
 let remembered = "";
 
-// Notebooks reload frames on scrolling: the position is stored on the frame's element
+// Store the step in the address or, since notebooks reload frames when scrolled, on the frame's element
 export function remember() {
   const place = `${scene.index ? `scene=${scene.index}&` : ""}step=${step}${asking ? "&ask=1" : ""}`;
   if (place === remembered) return;
@@ -280,15 +280,15 @@ export function remember() {
 
 export function recall(text) {
   const read = name => {
-    const found = text.match(new RegExp(`\\b${name}=(\\d+)`));
-    return found ? +found[1] : null;
+    const match = text.match(new RegExp(`\\b${name}=(\\d+)`));
+    return match ? +match[1] : null;
   };
   const index = Math.min(read("scene") ?? 0, scenes.length - 1);
   if (asking !== (read("ask") === 1)) ask(!asking);
   enter(index, read("step") ?? Infinity, pathTo(scenes[index]));
 }
 
-// The scenes that lead to it, and it
+// The scenes that lead to a scene, and this scene
 export function pathTo(at) {
   return at ? [...pathTo(scenes[at.parent]), at] : [];
 }
@@ -318,7 +318,7 @@ export function by(count) {
   stop();
   if (count > 0) set({chosen: null});
   if (count === 1 && atEnd())
-    go(0); // forward from the last step begins again, as Play does
+    go(0); // a step forward from the last step begins again, as Play does
   else go(step + count, count > 0);
   if (Math.abs(count) > 1) {
     Object.assign(view, {free: false, ended: count > 0});

@@ -1,4 +1,4 @@
-// ---- shake a leaf: each card downstream sways by its own derivative, and each line says the ratio of two swings
+// ---- a shaken leaf: each card downstream sways by its derivative, and each line shows the ratio of two swings
 import {html} from "../html.js";
 import {thickness} from "../numbers.js";
 import {root, rootName, scene} from "./state.js";
@@ -13,7 +13,7 @@ export function calmDown() {
   shaken = swing = null;
 }
 
-// Shaken a second time, a leaf calms down
+// A leaf that is shaken a second time calms down
 export function swingFrom(card) {
   shaken = card === shaken ? null : card;
   swing = shaken && engine.swings(card.node);
@@ -33,7 +33,7 @@ export function sway() {
     const size = 2 * thickness(own),
       most = Math.max(...parts.map(Math.abs));
     card.group.style.setProperty("--sway", `${size * Math.sign(own)}px`);
-    // Where paths meet, what each brings, then the sum
+    // Where paths meet, a bar for the swing from each path, then a bar for their sum
     parts.slice(parts.length > 2 ? 0 : -1).forEach((part, k, all) => {
       const tall = all[1] ? (24 * Math.abs(part)) / most : 2 * size;
       el(

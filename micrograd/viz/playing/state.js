@@ -1,4 +1,4 @@
-// ---- what the page shows: each module may read it, and `set` alone changes it
+// ---- the state of the page: each module may read it, and only `set` changes it
 export let story;
 export let root;
 export let rootName;
@@ -7,7 +7,7 @@ export let scene;
 export let trail = [];
 export let step = 0;
 export let chosen = null;
-export let found = null;
+export let hit = null; // the card that a search found
 export let frame = {};
 export let held = null; // a leaf under the pointer
 export let dragged = false;
@@ -22,7 +22,7 @@ export const set = changes => {
     trail = trail,
     step = step,
     chosen = chosen,
-    found = found,
+    hit = hit,
     frame = frame,
     held = held,
     dragged = dragged,
@@ -34,15 +34,15 @@ export const atEnd = () => step === scene.steps.length - 1;
 export const FOLDED = ["module", "repeat", "stretch"];
 export const MARGIN = 16;
 
-// ---- the state: a pure function of a scene and a step
+// ---- the state of the passes: a pure function of a scene and a step
 export function stateAt(scene, step) {
   const known = new Set(scene.cards.filter(card => !card.computes).map(card => card.i));
   const done = new Set(),
     grads = new Map(),
-    at = scene.steps.findIndex(s => s.kind === "seed");
-  for (const {kind, card} of scene.steps.slice(0, step + 1)) {
-    if (kind === "forward") known.add(card);
-    if (kind === "backward") done.add(card);
+    at = scene.steps.findIndex(({phase}) => phase === "seed");
+  for (const {phase, card} of scene.steps.slice(0, step + 1)) {
+    if (phase === "forward") known.add(card);
+    if (phase === "backward") done.add(card);
   }
   const ended = step === scene.steps.length - 1 && at >= 0;
   for (const card of scene.cards) {
@@ -60,10 +60,10 @@ export function stateAt(scene, step) {
   return {known, done, grads, ended};
 }
 
-// ---- paths: from a node to where its scene ends
+// ---- paths: from a node to the result of its scene
 export const sends = wire => wire.tail.gifts.includes(wire);
 
-// The lines and the cards on these paths
+// The lines and the cards on the paths from a card
 export function reach(card) {
   const onPath = new Set(),
     seen = new Set([card]),

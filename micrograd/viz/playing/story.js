@@ -1,17 +1,17 @@
-// ---- the story: what a message replaces
+// ---- the story, which a message may replace
 import {scenes, set, story} from "./state.js";
 import {$} from "./words.js";
 import {addGradientFromOutside, carry, engine, startEngine} from "./engine.js";
 
-export function load(told) {
-  const {title, root, scenes, frame} = told;
-  set({story: told, root, rootName: root[0], scenes, frame});
+export function load(next) {
+  const {title, root, scenes, frame} = next;
+  set({story: next, root, rootName: root[0], scenes, frame});
   $("title").textContent = document.title = title;
   startEngine(true);
   scenes.forEach(prepare);
 }
 
-// Derived data, computed once
+// Add the derived data of a scene, which are computed once
 function prepare(scene, index) {
   scene.index = index;
   scene.cards ??= [];
@@ -40,30 +40,30 @@ function prepare(scene, index) {
   });
   if (engine) carry(scene);
   const turn = new Map(scene.backward.map((card, k) => [card, k]));
-  // What it receives in this scene, in order of arrival
+  // The lines that bring gradients to a card in this scene, in order of arrival
   for (const card of scene.cards) {
     card.gifts = card.out
       .filter(wire => turn.has(wire.head.i) && (wire.part !== undefined || wire.rule === undefined))
       .sort((a, b) => turn.get(a.head.i) - turn.get(b.head.i));
-    const told = card.gifts.filter(wire => !wire.count || typeof wire.part === "number");
-    if (card.data !== undefined && told.length) card.gifts = told;
+    const numeric = card.gifts.filter(wire => !wire.count || typeof wire.part === "number");
+    if (card.data !== undefined && numeric.length) card.gifts = numeric;
     card.here = card.gifts.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
     card.elsewhere = Math.max((card.uses ?? 0) - card.here, 0);
     addGradientFromOutside(card);
     card.computes = scene.forward.includes(card.i);
   }
-  scene.steps = [{kind: "start"}, ...scene.forward.map(card => ({kind: "forward", card}))];
+  scene.steps = [{phase: "start"}, ...scene.forward.map(card => ({phase: "forward", card}))];
   if (scene.backward.length || !story.missing) {
-    scene.steps.push({kind: "seed"}, ...scene.backward.map(card => ({kind: "backward", card})));
+    scene.steps.push({phase: "seed"}, ...scene.backward.map(card => ({phase: "backward", card})));
   }
-  scene.steps.push({kind: "end"});
-  // How many lines a gradient takes to get here
+  scene.steps.push({phase: "end"});
+  // The number of lines that a gradient passes on its way to a card
   for (const i of [...scene.backward, ...scene.cards.keys()]) {
     scene.cards[i].far ??= Math.max(0, ...scene.cards[i].gifts.map(wire => (wire.head.far ?? 0) + 1));
   }
 }
 
-// What two stories have in common if a step of one is a step of the other.
+// Equal for two stories if a step of one of them is also a step of the other
 export const shape = () =>
   JSON.stringify(
     scenes.map(at => [at.cards.map(card => [card.kind, card.op]), at.wires.map(wire => wire.ends), at.backward]),

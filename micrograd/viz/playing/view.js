@@ -1,4 +1,4 @@
-// ---- the part of the scene that is seen: `view.x`, `view.y` and `view.scale`, in units of the scene
+// ---- the visible part of the scene: `view.x`, `view.y` and `view.scale`, in units of the scene
 import {put} from "../html.js";
 import {atEnd, chosen, frame, MARGIN, pathsFrom, scene, stateAt, step, story} from "./state.js";
 import {$} from "./words.js";
@@ -10,38 +10,38 @@ import {attention} from "./grid.js";
 import {shaken} from "./shake.js";
 import {explanationsFor, ranTo, tellPaths, wrap} from "./explain.js";
 
-export const view = {x: 0, y: 0, scale: 1, free: false}; // free: somebody zoomed or moved it
+export const view = {x: 0, y: 0, scale: 1, free: false}; // free: the reader zoomed or moved the view
 export const framed = () => parent !== window;
 export const phone = () => innerWidth <= 760;
 export const room = () => [$("scroll").clientWidth || 600, $("scroll").clientHeight || 300];
 export const whole = () => [scene.size[0] + 2 * MARGIN, scene.size[1] + 2 * MARGIN];
 
-// A scene begins: all of it or, if that could not be read, its end, where the result is
+// A scene opens whole or, if it could then not be read, at its end, where the result is
 export function open() {
   view.free = false;
   fit();
 }
 
 const LEGEND = 24;
-const LEAST = 100; // of the panels' height, where a graph needs the rest of the window
+const LEAST = 100; // the least height of the panels, if a graph needs the rest of the window
 const LINE = 48; // the height of the panels at rest
-let opened = false; // somebody wants to read all that the last step says
+let opened = false; // true if the reader opened the panels at the last step
 export const openPanel = on => {
   opened = on;
 };
 
-// In a window the panel is one line while nothing is asked of it: then the graph has the rest.
+// True if the panels are a single line, so that the graph has the rest of the window: at the last step, with no choice
 export const resting = () =>
   atEnd() && !chosen && !shaken && !opened && !framed() && !phone() && !frame.present && !story.missing && !attention();
-const TALLEST = 860; // of a graph in a frame: that of the README in a column of 780 px
+const TALLEST = 860; // the most height of a graph in a frame: the README's graph in a column of 780 px
 
-// On a phone, of the stage: the panels and the buttons are below it, in the same screen
+// The most height of the stage on a phone, where the panels and the buttons are below it on the same screen
 const tallest = () => {
   const [app, stage, panels] = ["app", "stage", "panels"].map(id => $(id).offsetHeight);
   return Math.min(0.6 * innerHeight, innerHeight - app + stage + panels - LEAST);
 };
 
-// What a scene may measure, in pixels
+// The width and height that a scene may have, in pixels
 export function space() {
   const around = $("app").offsetHeight - $("stage").offsetHeight,
     free = !frame.present;
@@ -76,7 +76,7 @@ export function fit() {
   const around = $("app").offsetHeight - $("stage").offsetHeight;
   view.strip = phone() && !frame.present && !fits;
   const strip = view.strip ? mapSize()[1] + 16 : 0;
-  // A frame is as high as its page
+  // A frame gets the height of its page
   if (framed() && !frame.present) {
     const scale = Math.min(Math.max($("scroll").clientWidth / width, readable(scene.small)), 1.15);
     $("stage").style.height =
@@ -88,7 +88,7 @@ export function fit() {
   stand(most);
 }
 
-// The panels end below a whole line: their lower edge covers the rest
+// The panels end below a whole line of text: their lower border covers the rest
 export function endWhole() {
   const panels = $("panels"),
     range = document.createRange();
@@ -104,13 +104,13 @@ export function endWhole() {
   if (end > 40) panels.style.borderBottomWidth = `${panels.clientHeight - end}px`;
 }
 
-// At the first step one sees the leaves, at the last all that fits
+// Move the view to the leaves at the first step, else to the results
 export function stand(most = frame.present ? 4 : 1.6) {
   if (view.free) return apply();
   const [width, height] = whole(),
     [wide, tall] = room();
   view.scale = Math.min(Math.max(Math.min(wide / width, tall / height), readable(scene.small)), most);
-  // A phone begins at the leaves, which one drags
+  // A phone opens at the leaves, which can be dragged
   const begins = !step || (phone() && !frame.present && !view.ended);
   view.x = begins ? -Infinity : Infinity;
   const results = scene.cards.filter(card => (begins ? !card.computes : card.computes && !card.out.length)),
@@ -140,7 +140,7 @@ export function apply() {
   );
 }
 
-// About a point of the window
+// Zoom about a point of the window
 export function zoom(factor, px = room()[0] / 2, py = room()[1] / 2) {
   const scale = Math.min(Math.max(view.scale * factor, 0.15), 5);
   view.x += px / view.scale - px / scale;
@@ -157,7 +157,7 @@ export function pan(dx, dy) {
   apply();
 }
 
-// All of it, however small
+// Show the whole graph, however small
 export function all() {
   const [width, height] = whole(),
     [wide, tall] = room();
@@ -166,7 +166,7 @@ export function all() {
   apply();
 }
 
-// Move the view if these cards are not in it: as many of them as fit, the first in any case
+// Move the view to as many of these cards as fit, and to the first in any case
 export function follow(...cards) {
   const [w, h] = room().map(x => x / view.scale),
     edge = 20;
@@ -187,7 +187,7 @@ export function follow(...cards) {
   apply();
 }
 
-// On a phone a strip below the graph
+// The width and height of the map, which on a phone is a strip below the graph
 function mapSize() {
   const [width, height] = whole(),
     most = view.strip ? [room()[0] - 16, 96] : [180, 90],
@@ -195,7 +195,7 @@ function mapSize() {
   return [wide, Math.max(12, (wide * height) / width)];
 }
 
-// Needed while a card is cut
+// The map is shown while a card is cut off, in the corner where it covers least
 function drawMap(w, h, needed) {
   const map = $("map"),
     [width, height] = whole();
@@ -232,7 +232,7 @@ function drawMap(w, h, needed) {
     box: [x, y, width, height],
     group,
   } of scene.cards) {
-    const look = ["forward", "backward"].some(kind => group.classList.contains(kind))
+    const look = ["forward", "backward"].some(phase => group.classList.contains(phase))
       ? "now"
       : group.classList.contains("waiting")
         ? "waiting"
@@ -268,7 +268,7 @@ $("whole").addEventListener("click", all);
 let reserved = "";
 let talk = 0;
 
-// For the most that the panels say at any step, so that nothing jumps
+// Reserve the height of the longest explanation of any step, so that the page does not jump between steps
 export function reserve() {
   const panels = $("panels"),
     key = `${scene.index} ${panels.offsetWidth} ${innerHeight} ${story.title}`;
@@ -288,7 +288,7 @@ export function reserve() {
     copies.push(copy);
   }
   setMeasuring(false);
-  panels.after(...copies); // measured together: each alone would lay out the page again
+  panels.after(...copies); // measured together, since each alone would lay out the page again
   wrap(copies);
   talk = Math.max(...copies.map(copy => copy.offsetHeight));
   for (const copy of copies) copy.remove();

@@ -7,7 +7,7 @@ export const $ = id => document.getElementById(id);
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 export const number = (x, format) => written(x, format);
 export const short = x => written(x, "short");
-// A term after another sign
+// A number as a term of a formula; after an operator, a negative number has brackets
 export const signed = (x, k) => (k ? [bracketed(x), ATOM] : [number(x), +x < 0 ? UNARY : ATOM]);
 export const bracketed = x => (+x < 0 ? `(${number(x)})` : number(x));
 export const pretty = text =>
@@ -30,7 +30,7 @@ export const termOf = card => [card.name, card.binds ?? ATOM];
 export const within = (strength, /** @type {any[]} */ [text, own]) => (own < strength ? `(${text})` : text);
 const inside = term => pretty(within(ATOM, term));
 export const partial = (a, b) => html`<span class="over"><span>d${inside(a)}</span><span>d${inside(b)}</span></span>`;
-export const token = (kind, content) => html`<span class="token ${kind}">${content}</span>`;
+export const token = (look, content) => html`<span class="token ${look}">${content}</span>`;
 export const fill = (template, names) =>
   template.replace(/\{(\w+)\}/g, (whole, key) => {
     const term = names[key] ?? [whole, ATOM];
@@ -40,7 +40,7 @@ export const isFinal = x => typeof x === "number" && Number.isFinite(x);
 
 let saying = 0;
 
-// For a while, and to screen readers
+// Show a message for eight seconds, and tell it to screen readers
 export function say(text) {
   if (!text) return;
   for (const name of ["live", "caption", "said"]) $(name).textContent = text;
@@ -58,7 +58,7 @@ export function names(card) {
   );
 }
 
-// A repeated box has no name
+// The operands of a card as terms; a box that stands for several nodes has no name
 export const words = card => card.into.map(wire => (wire.tail.times ? ["…", ATOM] : termOf(wire.tail)));
 export const code = card => operation(card, words(card));
 export const isSum = card =>
