@@ -62,8 +62,6 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
     >>> animate(a * b + a)
     <Animation: Computation graph: 4 nodes, 4 edges; save(path)>
     """
-    if not seconds > 0:
-        raise ValueError(f"seconds is {seconds}; it must be above 0")
     if width is not None and not width > 0:
         raise ValueError(f"width is {width}; it must be above 0, or None for all that the graph needs")
     node = one_root(root, "an animation")
@@ -87,6 +85,8 @@ class Timeline:
     """
 
     def __init__(self, scene: Scene, drawn: PlacedScene, seconds: float = 1.2, width: float | None = None):
+        if not seconds > 0:
+            raise ValueError(f"seconds is {seconds}; it must be above 0")
         self.scene = scene
         self.drawn = drawn
         self.seconds = seconds

@@ -1,7 +1,7 @@
 // ---- guess first: a backward step asks the reader for its gradients before it shows them
 import {html, joined} from "../html.js";
 import {root, scene, sends, stateAt, step} from "./state.js";
-import {$, bracketed, isFinal, number, operation, partial, plural, termOf, told, words} from "./words.js";
+import {$, bdi, bracketed, isFinal, number, operation, partial, plural, termOf, words} from "./words.js";
 
 export let asking = false;
 export let guesses = new Map();
@@ -29,11 +29,11 @@ export function tellQuestion(card, tails) {
     return html`<label>${partial(root, termOf(tail))} = <input inputmode="decimal" autocomplete="off" size="8" /></label
       ><span class="aside">${more}</span>`;
   });
-  const operands = new Map(card.into.map(({tail}) => [tail.name, html`${told(tail.name)} = ${number(tail.data)}`]));
-  return html`<h2>Guess first: what goes back through <span class="math">${told(formula)}</span>?</h2>
+  const operands = new Map(card.into.map(({tail}) => [tail.name, html`${bdi(tail.name)} = ${number(tail.data)}`]));
+  return html`<h2>Guess first: what goes back through <span class="math">${bdi(formula)}</span>?</h2>
     <p>
       From the right comes ${partial(root, termOf(card))} = <b>${number(g)}</b>; here
-      ${joined([...operands.values()], ", ")} and ${told(card.name)} = ${number(card.data)}.
+      ${joined([...operands.values()], ", ")} and ${bdi(card.name)} = ${number(card.data)}.
     </p>
     <form>${rows}<button>Check</button><button type="button" class="tell">Show me</button></form>`;
 }
@@ -71,12 +71,12 @@ export function tellGuesses(k) {
       const guess = guesses.get(guessKey(k, tail)),
         wrong = guess === null ? "" : judge(guess, tail, k),
         truth = html`<b>${number(gradAt(k, tail))}</b>`;
-      if (guess === null) return html`<p>${told(tail.name)}: ${truth}</p>`;
+      if (guess === null) return html`<p>${bdi(tail.name)}: ${truth}</p>`;
       return wrong
         ? html`<p>
-            <span class="bad">✗ ${told(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${wrong}.
+            <span class="bad">✗ ${bdi(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${wrong}.
           </p>`
-        : html`<p><span class="good">✓ ${told(tail.name)}</span>: ${truth}, as you guessed.</p>`;
+        : html`<p><span class="good">✓ ${bdi(tail.name)}</span>: ${truth}, as you guessed.</p>`;
     });
 }
 

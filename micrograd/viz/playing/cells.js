@@ -29,7 +29,7 @@ function saidOfCell(heat, at) {
 function light(node, only = null) {
   for (const wire of scene.wires) wire.group.classList.toggle("lit", node !== undefined && wire.weight === node);
   for (const card of scene.cards)
-    (card.heats ?? []).forEach((heat, k) => {
+    card.heats.forEach((heat, k) => {
       for (let at = 0; at < heat.cells.length; at++) {
         const cell = card.maps[k].children[at + 1];
         cell.classList.toggle("lit", cell === only || (node !== undefined && ofCell(heat, at) === node));
@@ -65,7 +65,7 @@ export function cardOfCell(card, cell) {
 
 // Go through all cells of a card, by keys
 export function readCell(card, by) {
-  const all = (card.heats ?? []).flatMap((heat, k) =>
+  const all = card.heats.flatMap((heat, k) =>
     [...heat.cells].flatMap((letter, at) => (letter === " " ? [] : [[heat, at, card.maps[k]]])),
   );
   if (!all.length) return;

@@ -125,7 +125,11 @@ export function showCard(card, now, state) {
     leaf = leafOf(card) !== undefined;
   const receiving = now.phase === "backward" && card.gifts.some(wire => wire.head.i === now.card);
   const dead = grad?.whole && grad.value === 0,
-    stale = moved() && card.kind === "repeat" && card.node === undefined && !card.heats?.every(heat => heat.among);
+    stale =
+      moved() &&
+      card.kind === "repeat" &&
+      card.node === undefined &&
+      !(card.heats.length && card.heats.every(heat => heat.among));
   const classes = [
     "card",
     card.kind,

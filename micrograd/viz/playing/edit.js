@@ -5,6 +5,7 @@ import {isArray, power} from "./recompute.js";
 import {
   computeAgain,
   engine,
+  leafNodes,
   leafOf,
   losses,
   loweringRate,
@@ -24,7 +25,7 @@ import {go, remember, show, stop} from "./player.js";
 function again() {
   computeAgain();
   if (step === 0) {
-    set({step: scene.steps.length - 1});
+    set({step: scene.last});
     remember();
   }
   show();
@@ -40,7 +41,7 @@ function change(card, x, cell = 0) {
     parent.postMessage(
       {
         micrograd: "leaf",
-        leaf: [...engine.leaves.keys()].filter(engine.isLeaf).indexOf(card.node),
+        leaf: leafNodes().indexOf(card.node),
         name: card.name,
         value: x,
       },
@@ -83,7 +84,7 @@ $("reset").addEventListener("click", () => restart(story.leaves));
 // Take hold of a leaf's number; returns true if there is a number under the pointer
 export function grab(event, card) {
   const cell = event.target.classList.contains("cell") ? +event.target.dataset.at : 0,
-    map = card.heats?.length && card.maps.findIndex(map => map.contains(event.target));
+    map = card.maps.findIndex(map => map.contains(event.target));
   const x = leafOf(card);
   if (
     x === undefined ||
@@ -199,7 +200,7 @@ export function shake(card) {
     return say("A shake shows the gradients that are asked: guess them first, or turn “Guess first” off.");
   stop();
   swingFrom(card);
-  if (shaken) set({step: scene.steps.length - 1});
+  if (shaken) set({step: scene.last});
   show();
 }
 
@@ -208,7 +209,7 @@ export function quiz() {
   ask(!asking);
   stop();
   set({chosen: null});
-  go(asking ? scene.steps.findIndex(({phase}) => phase === "seed") : Infinity);
+  go(asking ? scene.seed : Infinity);
 }
 
 function answer(form, guessed) {

@@ -39,6 +39,8 @@ export function refusal({name, kind, node, opens, outside, times}) {
 // The number of a leaf, or its array; undefined for another card
 export const leafOf = card =>
   engine && card.node !== undefined && engine.isLeaf(card.node) ? engine.leaves[card.node] : undefined;
+// The nodes that are leaves, in the order in which the surrounding page counts them
+export const leafNodes = () => [...engine.leaves.keys()].filter(engine.isLeaf);
 const single = x => (isArray(x) && x.length === 1 ? x[0] : x);
 
 // The derivative and the gradient on each line into a folded box, if the box and all its operands are single numbers
@@ -80,7 +82,7 @@ export function refresh() {
   for (const card of scene.cards) {
     if (card.node !== undefined && card.data !== undefined) card.data = single(data[card.node]);
     if (card.node !== undefined && card.grad !== undefined) card.grad = single(grads[card.node] ?? 0);
-    (card.heats ?? []).forEach((heat, k) => reheat(heat, card.maps[k]));
+    card.heats.forEach((heat, k) => reheat(heat, card.maps[k]));
   }
   for (const wire of scene.wires) {
     if (!wire.use || wire.part === undefined) continue;

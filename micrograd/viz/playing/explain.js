@@ -5,11 +5,12 @@ import {chosen, FOLDED, held, root, rootName, scene, scenes, sends, step, story}
 import {
   $,
   ATOM,
+  bdi,
   bracketed,
   code,
   fill,
+  isFolded,
   isName,
-  isSum,
   names,
   number,
   operation,
@@ -21,7 +22,6 @@ import {
   termOf,
   thousands,
   token,
-  told,
   within,
   words,
 } from "./words.js";
@@ -76,11 +76,18 @@ export function tell(now, state, card, paths, pending) {
   if (!held?.moved) wrap([$("panels")]); // it measures, which takes half of a frame
   put($("ran"), ran);
   $("flow").hidden = !state.done.size;
+  const notes = [
+    scene.wires.some(wire => wire.local !== undefined) &&
+      html`<p>A line multiplies by its number, or by 1 if it has none.</p>`,
+    scene.wires.some(wire => flowOf(wire)?.look === "mixed") && html`<p>Two strands: numbers of both signs.</p>`,
+    scene.cards.some(card => card.tight) && html`<p>On a card: data, and <b>gradient</b> below.</p>`,
+    scene.cards.some(card => card.dots.length) && html`<p>● a use</p>`,
+  ];
   put(
     $("flow"),
     html`${["0.01", "1", "100"].map(size => html`<span><i style="height:${thickness(size)}px"></i>${size}</span>`)}
       <p>Gradient of ${rootName}: <b class="above">positive</b>, <b class="below">negative</b></p>
-      ${scene.wires.some(wire => wire.local !== undefined) ? html`<p>A line multiplies by its number, or by 1 if it has none.</p>` : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? html`<p>Two strands: numbers of both signs.</p>` : ""}${scene.cards.some(card => card.tight) ? html`<p>On a card: data, and <b>gradient</b> below.</p>` : ""}${scene.cards.some(card => card.dots.length) ? html`<p>● a use</p>` : ""}`,
+      ${notes.filter(Boolean)}`,
   );
   return shaken
     ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.`
@@ -117,7 +124,7 @@ function tellStart() {
 }
 
 function tellForward(card) {
-  if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
+  if (isFolded(card)) return tellFold(card, "Compute");
   const written = operation(card, words(card));
   const assignment = isName(card.name) ? `${card.name} = ` : "";
   if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
@@ -126,19 +133,19 @@ function tellForward(card) {
       card,
       card.into.map(wire => [wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data)), ATOM]),
     );
-    const why = html`<h2>Compute ${told(card.name)}</h2>
+    const why = html`<h2>Compute ${bdi(card.name)}</h2>
       <p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${assignment}${told(written)}</p>
-      <p class="math">${told(shapes)} → ${token("value", result)}</p>`;
+      <p class="math">${assignment}${bdi(written)}</p>
+      <p class="math">${bdi(shapes)} → ${token("value", result)}</p>`;
     return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
   const values = operation(
     card,
     card.into.map((wire, k) => (wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k))),
   );
-  const why = html`<h2>Compute ${told(card.name)}</h2>
+  const why = html`<h2>Compute ${bdi(card.name)}</h2>
     <p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
-    <p class="math">${assignment}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
+    <p class="math">${assignment}${bdi(written)} = ${bdi(values)} = ${token("value", number(card.data))}</p>`;
   return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
 
@@ -163,9 +170,9 @@ function tellFold(card, doing) {
       ? `from ${plural(card.times, "call")}`
       : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = html`<h2>${doing} ${told(card.name)}</h2>
+  const why = html`<h2>${doing} ${bdi(card.name)}</h2>
     <p>This card stands for ${facts.join(", ") || "several operations"}.</p>
-    ${(card.heats ?? []).map(heat => html`<p>${tip(heat)}</p>`)}${inside}`;
+    ${card.heats.map(heat => html`<p>${tip(heat)}</p>`)}${inside}`;
   return [why, "", `${doing} ${card.name}.`];
 }
 
@@ -176,14 +183,14 @@ function tellSeed() {
   );
   const lines = starts
     .slice(0, 4)
-    .map(card => html`${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
+    .map(card => html`${bdi(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
   const why = inner
     ? html`<h2>From the rest of the graph a gradient arrives</h2>
         <p>What was done with this part's results has been gone through already.</p>
         <p class="math">${joined(lines, html`<br />`)}</p>`
     : html`<h2>Start at the end: ${partial(root, root)} = 1</h2>
         <p>
-          Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this
+          Move ${bdi(rootName)} a little, and it has moved by just that much. Every other gradient is made from this
           1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}
         </p>
         <p class="math">${joined(lines, html`<br />`)}</p>`;
@@ -196,15 +203,15 @@ function tellSeed() {
 function tellBackward(card, state) {
   const mine = state.grads.get(card.i)?.value ?? card.grad,
     wires = card.into.filter(sends);
-  const folded = (FOLDED.includes(card.kind) && !isSum(card)) || wires.some(wire => wire.count);
+  const folded = isFolded(card) || wires.some(wire => wire.count);
   if (folded && (!wires.length || wires.some(wire => wire.local === undefined)))
     return tellFold(card, "Push gradients back through");
   const written = folded ? "" : operation(card, words(card));
   const head = folded
-    ? html`Push the gradient back through ${told(card.name)}`
+    ? html`Push the gradient back through ${bdi(card.name)}`
     : !isName(card.name)
-      ? html`Push the gradient back through <span class="math">${told(written)}</span>`
-      : html`Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
+      ? html`Push the gradient back through <span class="math">${bdi(written)}</span>`
+      : html`Push ${bdi(card.name)}.grad back through <span class="math">${bdi(card.name)} = ${bdi(written)}</span>`;
   const rows = wires.map(wire => tellPart(card, wire, mine, state));
   const numbers = wires.some(wire => wire.local !== undefined)
     ? html`<div class="heads">
@@ -227,7 +234,7 @@ function tellBackward(card, state) {
 
 // An inline heat-map of a card, "" if it has none of this name
 function picture(card, name) {
-  const heat = (card.heats ?? []).find(heat => heat.name === name);
+  const heat = card.heats.find(heat => heat.name === name);
   if (!heat) return "";
   const side = Math.max(4, Math.min(9, 60 / heat.rows)),
     wide = heat.columns * side,
@@ -268,14 +275,14 @@ function tellPart(card, wire, mine, state) {
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
     const gradient = picture(card, "grad");
     return html`<div>
-      ${start}<span>${token("up", told(rule))}</span><span>${gradient && "with g ="}</span><span>${gradient}</span
+      ${start}<span>${token("up", bdi(rule))}</span><span>${gradient && "with g ="}</span><span>${gradient}</span
       ><span>→</span><span>${picture(operand, "grad")}${token("product", product)}</span
       ><span class="aside">${sum}</span>
     </div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
   const local = html`${partial(termOf(card), termOf(operand))} =
-  ${known ? "" : html`${told(symbol)} = `}${number(wire.local)}`;
+  ${known ? "" : html`${bdi(symbol)} = `}${number(wire.local)}`;
   return html`<div>
     ${start}${token("up", html`${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>${token("local", local)}<span>=</span>${token("product", number(wire.part))}<span
       class="aside"
@@ -309,7 +316,7 @@ const asComputed = wires =>
 export function ranTo(card, state) {
   const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3),
     rules = ruled.map(
-      wire => html`${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`,
+      wire => html`${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${bdi(wire.head.name)}`,
     );
   const whole = state.grads.get(card.i)?.whole,
     ran = rules.length
@@ -324,7 +331,7 @@ function placed(node) {
   const [card, at] = homeOf(node) ?? [];
   return !card
     ? "a leaf that has no card here"
-    : html`${told(card.name)}${at === scene || at.tab ? "" : html` of ${told(at.title)}`}`;
+    : html`${bdi(card.name)}${at === scene || at.tab ? "" : html` of ${bdi(at.title)}`}`;
 }
 
 // A sentence about the leaves that would change the gradient of this leaf most
@@ -333,7 +340,7 @@ function tellBends(card) {
     by = ([node, x]) => html`${placed(node)} by about ${number(x, "short")} for each 1`;
   if (!first) return "";
   return html`<p>
-    ${first[1] ? html`What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? html`, then ${by(second)}` : ""}.` : html`No small change of a leaf changes ${told(card.name)}.grad.`}
+    ${first[1] ? html`What would change ${bdi(card.name)}.grad most: ${by(first)}${second?.[1] ? html`, then ${by(second)}` : ""}.` : html`No small change of a leaf changes ${bdi(card.name)}.grad.`}
   </p>`;
 }
 
@@ -364,7 +371,7 @@ function tellNudge(card) {
     ? html`<span class="good">✓ agrees</span>`
     : html`<span class="bad">✗ differs: a kink, or not finite</span>`;
   return html`<p>
-    Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, "fine")}; slope
+    Nudge test: ${bdi(place)} + ${+by.toPrecision(3)} moves ${bdi(rootName)} by ${number(moved, "fine")}; slope
     ${number(slope)} ${verdict}
   </p>`;
 }
@@ -380,11 +387,11 @@ function tellEnd() {
     .slice(0, 4)
     .map(
       card =>
-        html`${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} =
+        html`${bdi(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} =
           <b>${number(+card.data - rate * card.grad)}</b>`,
     );
   if (move.length && more) move.push(`and ${thousands(more)} more`);
-  if (canStep) move.push(html`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
+  if (canStep) move.push(html`${bdi(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
   const undo = touched ? html` <button type="button" class="undo">Reset</button>` : "";
   const here = strongest(
     scene.cards
@@ -393,22 +400,27 @@ function tellEnd() {
   );
   const leaves =
       here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))),
-    [node, grad] = leaves[0] ?? [];
-  const most =
-    leaves.length > 1 && grad
-      ? html`${told(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by
-        ${number(grad / 100)} for 0.01. `
-      : "";
+    [node, grad] = leaves[0] ?? [],
+    follows = leaves.length > 1 && grad;
+  const most = follows
+    ? html`${bdi(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by
+      ${number(grad / 100)} for 0.01. `
+    : "";
+  const cells = scene.cards.some(card => card.heats.some(heat => Array.isArray(heat.of) && !heat.among))
+    ? ", or a cell to see the gradient of that weight"
+    : "";
+  const moved = scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf";
+  const descent = move.length
+    ? html` A step of gradient descent moves each ${moved} against its gradient:
+        <button type="button" class="step">Take a step</button>${undo}`
+    : "";
   const why = story.missing
     ? html`<h2>The forward pass is done</h2>
         <p class="bad">${story.missing}</p>`
     : html`${attention() ? grids(attention()) : ""}
         <h2>Every gradient is known</h2>
         ${score()}
-        <p>
-          ${most}Click a node to see its paths to
-          ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? html` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${undo}` : ""}
-        </p>
+        <p>${most}Click a node to see its paths to ${bdi(rootName)}${cells}.${descent}</p>
         <p class="math">
           ${joined(
             move.map(text => html`<span class="token">${text}</span>`),
@@ -424,17 +436,26 @@ function tellEnd() {
   const stepped = canStep
     ? html`<button type="button" class="step">
           Take a
-          step${Number.isFinite(result()) ? html`: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
+          step${Number.isFinite(result()) ? html`: ${bdi(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
         >${undo}`
+    : "";
+  const headline = follows
+    ? html`${bdi(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1`
+    : "Every gradient is known";
+  const agreeing = tests.length
+    ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>`
     : "";
   put(
     $("rest"),
-    html`<b
-        >${leaves.length > 1 && grad ? html`${told(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : "Every gradient is known"}</b
-      ><span>Click a number: why?</span>${stepped}<span
-        >${odd.length ? html`<b class="bad">✗ nudged: ${differing}</b>` : tests.length ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span
+    html`<b>${headline}</b><span>Click a number: why?</span>${stepped}<span
+        >${odd.length ? html`<b class="bad">✗ nudged: ${differing}</b>` : agreeing}</span
       ><button type="button" class="whole">All of it</button>`,
   );
+  const furthest = Math.max(...errors),
+    off = furthest < 1e-3 ? "less than 0.001" : short(furthest);
+  const slopes = odd.length
+    ? html`<span class="bad">${differing}</span> (a kink, or not finite).`
+    : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${off} %` : ""}.`;
   const verdict =
     story.missing || !engine
       ? html`<p>${story.missing || story.program}</p>`
@@ -442,7 +463,7 @@ function tellEnd() {
         ? html`<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>`
         : html`<p>
             ${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again:
-            ${odd.length ? html`<span class="bad">${differing}</span> (a kink, or not finite).` : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}
+            ${slopes}
           </p>`;
   return [why, [remarked(), verdict], story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
@@ -452,7 +473,7 @@ const keep = (list, head, tail) =>
   list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
 
 export function tellPaths(state, {hooked, exact, listed, all}) {
-  const name = told(chosen.name),
+  const name = bdi(chosen.name),
     grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
     const what =
@@ -466,19 +487,19 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
   }
   const formula =
     chosen.op && isName(chosen.name) && !FOLDED.includes(chosen.kind)
-      ? html`<p class="math">${told(chosen.name)} = ${told(code(chosen))}</p>`
+      ? html`<p class="math">${bdi(chosen.name)} = ${bdi(code(chosen))}</p>`
       : "";
   const question =
     chosen.data === undefined
-      ? html`<h2>How ${name} reaches ${told(rootName)}</h2>`
+      ? html`<h2>How ${name} reaches ${bdi(rootName)}</h2>`
       : html`<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
   const title = [question, formula];
   if (hooked.length)
     return html`${title}
       <p>
-        The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to
+        The lines that light up lead from ${name} to ${bdi(rootName)}. A hook gave another gradient to
         ${joined(
-          hooked.map(at => told(at.name)),
+          hooked.map(at => bdi(at.name)),
           ", ",
         )}:
         what is multiplied along a path is no longer all there is.
@@ -486,7 +507,7 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
   if (!exact)
     return html`${title}
       <p>
-        The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so
+        The lines that light up lead from ${name} to ${bdi(rootName)}. Some of them carry many numbers, or arrays, so
         there is no single product a path.
       </p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
@@ -515,7 +536,7 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
     return html`<div>
       <span
         >${joined(
-          seen.map(word => told(word)),
+          seen.map(word => bdi(word)),
           " → ",
         )}</span
       ><span>${joined(shown, " × ")}</span><span>= ${token("up", number(worth(item)))}</span>

@@ -1,7 +1,7 @@
 // ---- a chosen array and its gradient as large grids, with letters on the axes, and arcs over the word
 import {html} from "../html.js";
 import {scene, story} from "./state.js";
-import {$, number, told} from "./words.js";
+import {$, bdi, number} from "./words.js";
 import {cellClass, el, hue} from "./marks.js";
 import {engine} from "./engine.js";
 
@@ -18,7 +18,7 @@ export const attention = () =>
 const letterOf = (n, k) => story.letters?.find(word => [...word].length === n)?.[k] ?? "";
 
 export function grids(card) {
-  const x = card.heats && engine?.data[card.node];
+  const x = card.heats.length && engine?.data[card.node];
   if (!x?.shape || x.shape.length < 2) return "";
   const [rows, columns] = x.shape.slice(-2),
     many = Math.min(LONGEST, x.length / rows / columns);
@@ -80,7 +80,7 @@ function gridOf(card, name, all, k, rows, columns) {
     );
   }
   return html`<figure>
-    <figcaption>${told(card.name)}.${title}</figcaption>
+    <figcaption>${bdi(card.name)}.${title}</figcaption>
     ${svg}
   </figure>`;
 }

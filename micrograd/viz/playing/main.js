@@ -5,7 +5,7 @@ import {cardAt, chosen, dragged, frame, held, hit, scene, scenes, set, step, sto
 import {$, number, say} from "./words.js";
 import {isArray} from "./recompute.js";
 import {el, NS} from "./marks.js";
-import {engine, leafOf, valueOf} from "./engine.js";
+import {engine, leafNodes, leafOf, valueOf} from "./engine.js";
 import {load} from "./story.js";
 import {readCell} from "./cells.js";
 import {asking} from "./ask.js";
@@ -307,10 +307,7 @@ addEventListener("message", ({data}) => {
   if (data?.micrograd === "go") recall(data.place);
   if (data?.micrograd === "leaves") restart(data.leaves);
   if (data?.micrograd === "leaves" && data.reply)
-    parent.postMessage(
-      {micrograd: "grads", grads: [...engine.leaves.keys()].filter(engine.isLeaf).map(i => engine.grads[i] ?? 0)},
-      "*",
-    );
+    parent.postMessage({micrograd: "grads", grads: leafNodes().map(i => engine.grads[i] ?? 0)}, "*");
 });
 
 // Keep the buttons in view, if the frame is higher than the window around it

@@ -1,4 +1,5 @@
 // ---- the player: from step to step, and from scene to scene
+import {joined} from "../html.js";
 import {host} from "../page.js";
 import {atEnd, chosen, held, pathsFrom, scene, scenes, sends, set, stateAt, step, story, trail} from "./state.js";
 import {$, calm, pretty, say} from "./words.js";
@@ -68,7 +69,7 @@ export function show(moving = false) {
   if (!held?.moved) endWhole();
   if ($("live").textContent !== sentence) $("live").textContent = $("caption").textContent = sentence;
   $("scrub").value = step;
-  $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.steps.length - 1}: ${$("phase").textContent}`);
+  $("scrub").setAttribute("aria-valuetext", `step ${step} of ${scene.last}: ${$("phase").textContent}`);
   drawTrack();
   if (current) follow(current, ...current.into.flatMap(pillBox), ...current.into.map(wire => wire.tail));
   else apply();
@@ -147,11 +148,11 @@ function pulse(now, card) {
 // ---- the track
 function drawTrack() {
   const svg = $("marks"),
-    count = scene.steps.length - 1,
+    count = scene.last,
     width = svg.clientWidth || 400;
   const x = k => 9 + ((width - 18) * k) / Math.max(count, 1),
     small = width / count < 9;
-  const seed = scene.steps.findIndex(({phase}) => phase === "seed"),
+  const {seed} = scene,
     turn = seed < 0 ? count : seed;
   const key = [scene.index, step, count, width].join();
   if (svg.dataset.drawn === key) return;
@@ -177,7 +178,7 @@ function drawTrack() {
 export function go(to, moving = false) {
   calmDown();
   openPanel(false);
-  set({step: Math.max(0, Math.min(scene.steps.length - 1, to))});
+  set({step: Math.max(0, Math.min(scene.last, to))});
   show(moving);
 }
 
@@ -209,7 +210,7 @@ export function enter(index, at, path = null, seen = undefined) {
     chosen: next.cards[seen] ?? null,
     hit: null,
   });
-  $("scrub").max = scene.steps.length - 1;
+  $("scrub").max = scene.last;
   $("panels").classList.remove("rest"); // their height at rest was that of the scene before
   layOut(scene, ...space());
   draw();
@@ -233,31 +234,27 @@ export function begin(at = Infinity) {
   if (opening !== scene) enter(opening.index, at, [opening]);
 }
 
+// A button that leads to another scene
+const buttonTo = (at, textContent, path) =>
+  Object.assign(document.createElement("button"), {
+    type: "button",
+    textContent,
+    onclick: () => enter(at.index, "same", path),
+  });
+
 function showWhere() {
   $("crumbs").hidden = trail.length < 2;
-  $("crumbs").replaceChildren(
-    ...trail.flatMap((at, k) => {
-      const item = document.createElement(k < trail.length - 1 ? "button" : "span");
-      item.textContent = pretty(k ? at.title : at.tab || "whole graph");
-      if (k < trail.length - 1) {
-        item.type = "button";
-        item.addEventListener("click", () => enter(at.index, "same"));
-      }
-      return k ? [document.createTextNode("›"), item] : [item];
-    }),
-  );
+  const crumbs = trail.map((at, k) => {
+    const title = pretty(k ? at.title : at.tab || "whole graph");
+    return at === scene
+      ? Object.assign(document.createElement("span"), {textContent: title})
+      : buttonTo(at, title, trail.slice(0, k + 1));
+  });
+  $("crumbs").replaceChildren(...joined(crumbs, "›"));
   const tabs = scenes.filter(at => at.tab);
   $("tabs").hidden = tabs.length < 2;
-  $("tabs").replaceChildren(
-    ...tabs.map(at => {
-      const tab = document.createElement("button");
-      tab.type = "button";
-      tab.textContent = at.tab;
-      tab.setAttribute("aria-pressed", at === trail[0]);
-      tab.addEventListener("click", () => enter(at.index, "same", [at]));
-      return tab;
-    }),
-  );
+  $("tabs").replaceChildren(...tabs.map(at => buttonTo(at, at.tab, [at])));
+  $("tabs").childNodes.forEach((tab, k) => tab.setAttribute("aria-pressed", tabs[k] === trail[0]));
 }
 
 let remembered = "";

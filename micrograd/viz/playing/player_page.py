@@ -73,9 +73,8 @@ class Player(Page):
         target = Path(path)
         if target.suffix.lower() not in (".gif", ".mp4"):
             return super().save(path)
-        if not seconds > 0:
-            raise ValueError(f"seconds is {seconds}; it must be above 0")
-        save_film(Timeline(self.scene, placed(self.scene, film=True)).pictures(), target, seconds, hold=2 * seconds)
+        film = Timeline(self.scene, placed(self.scene, film=True), seconds)
+        save_film(film.pictures(), target, seconds, hold=2 * seconds)
         return target
 
     def story(self) -> dict[str, Any]:

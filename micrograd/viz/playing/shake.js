@@ -2,7 +2,7 @@
 import {html} from "../html.js";
 import {thickness} from "../numbers.js";
 import {root, rootName, scene} from "./state.js";
-import {number, partial, short, termOf, token, told} from "./words.js";
+import {bdi, number, partial, short, termOf, token} from "./words.js";
 import {el, hue} from "./marks.js";
 import {engine} from "./engine.js";
 
@@ -59,7 +59,7 @@ export function tellShake() {
     .map(card => {
       const terms = card.into.filter(swings).map(wire => `${short(swing[wire.tail.node])} × ${short(wire.local)}`);
       return html`<div>
-        <span>${told(card.name)}</span><span>${terms.join(" + ")}</span
+        <span>${bdi(card.name)}</span><span>${terms.join(" + ")}</span
         ><span>= ${token("product", number(swing[card.node]))}</span>
       </div>`;
     });
@@ -68,7 +68,7 @@ export function tellShake() {
       ? [...rows.slice(0, 4), html`<div><span>…</span><span></span><span></span></div>`, ...rows.slice(-3)]
       : rows;
   return html`<h2>
-      Where ${told(shaken.name)} sways by 1, ${told(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is
+      Where ${bdi(shaken.name)} sways by 1, ${bdi(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is
       ${partial(root, termOf(shaken))}
     </h2>
     <p>

@@ -30,7 +30,7 @@ export const set = changes => {
 };
 
 export const cardAt = ({target}) => scene.cards.find(({group}) => group === target.closest(".card"));
-export const atEnd = () => step === scene.steps.length - 1;
+export const atEnd = () => step === scene.last;
 export const FOLDED = ["module", "repeat", "stretch"];
 export const MARGIN = 16;
 
@@ -39,16 +39,16 @@ export function stateAt(scene, step) {
   const known = new Set(scene.cards.filter(card => !card.computes).map(card => card.i));
   const done = new Set(),
     grads = new Map(),
-    at = scene.steps.findIndex(({phase}) => phase === "seed");
+    {seed} = scene;
   for (const {phase, card} of scene.steps.slice(0, step + 1)) {
     if (phase === "forward") known.add(card);
     if (phase === "backward") done.add(card);
   }
-  const ended = step === scene.steps.length - 1 && at >= 0;
+  const ended = step === scene.last && seed >= 0;
   for (const card of scene.cards) {
-    if (card.grad === undefined && !(card.heats ?? []).some(heat => heat.name === "grad")) continue;
+    if (card.grad === undefined && !card.heats.some(heat => heat.name === "grad")) continue;
     const arrived = card.gifts.filter(wire => done.has(wire.head.i));
-    const seeded = at >= 0 && step >= at && (card.computes ? card.elsewhere || !card.gifts.length : false);
+    const seeded = seed >= 0 && step >= seed && (card.computes ? card.elsewhere || !card.gifts.length : false);
     const count = arrived.reduce((sum, wire) => sum + (wire.count ?? 1), 0);
     const whole = ended || (arrived.length === card.gifts.length && (seeded || (!card.elsewhere && card.gifts.length)));
     if (!(arrived.length || seeded || whole)) continue;

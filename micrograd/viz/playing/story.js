@@ -20,7 +20,11 @@ function prepare(scene, index) {
   scene.backward ??= [];
   const base = scene.base ?? 0;
   scene.cards.forEach((card, i) =>
-    Object.assign(card, {i, into: [], out: [], gifts: []}, card.node === undefined ? null : {node: card.node + base}),
+    Object.assign(
+      card,
+      {i, into: [], out: [], gifts: [], heats: card.heats ?? []},
+      card.node === undefined ? null : {node: card.node + base},
+    ),
   );
   scene.wires.forEach((wire, i) => {
     if (wire.use) wire.use[0] += base;
@@ -57,6 +61,9 @@ function prepare(scene, index) {
     scene.steps.push({phase: "seed"}, ...scene.backward.map(card => ({phase: "backward", card})));
   }
   scene.steps.push({phase: "end"});
+  scene.last = scene.steps.length - 1;
+  // The step at which the gradients begin; -1 without gradients
+  scene.seed = scene.steps.findIndex(({phase}) => phase === "seed");
   // The number of lines that a gradient passes on its way to a card
   for (const i of [...scene.backward, ...scene.cards.keys()]) {
     scene.cards[i].far ??= Math.max(0, ...scene.cards[i].gifts.map(wire => (wire.head.far ?? 0) + 1));

@@ -277,7 +277,7 @@ export function reserve() {
   const every = Math.ceil(scene.steps.length / 30),
     copies = [];
   setMeasuring(true);
-  for (let k = scene.steps.length - 1; k >= 0; k -= every) {
+  for (let k = scene.last; k >= 0; k -= every) {
     const copy = panels.cloneNode(true),
       state = stateAt(scene, k),
       [, why, ran] = explanationsFor(k, scene.cards[scene.steps[k].card], state);

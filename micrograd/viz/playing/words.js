@@ -1,7 +1,7 @@
 // ---- words and numbers
 import {html} from "../html.js";
 import {written} from "../numbers.js";
-import {story} from "./state.js";
+import {FOLDED, story} from "./state.js";
 
 export const $ = id => document.getElementById(id);
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -19,7 +19,7 @@ export const pretty = text =>
     .replace(/\*/g, "×")
     .replace(/-/g, "−")
     .replace(/\0/g, "**");
-export const told = text => html`<bdi>${pretty(text)}</bdi>`; // labels may be right-to-left
+export const bdi = text => html`<bdi>${pretty(text)}</bdi>`; // labels may be right-to-left
 export const isName = text => /^[\p{L}_][\p{L}\p{N}_]*$/u.test(text);
 export const thousands = n => (+n).toLocaleString("en");
 export const plural = (n, word) => `${thousands(n)} ${word}${n === 1 ? "" : "s"}`;
@@ -61,8 +61,9 @@ export function names(card) {
 // The operands of a card as terms; a box that stands for several nodes has no name
 export const words = card => card.into.map(wire => (wire.tail.times ? ["…", ATOM] : termOf(wire.tail)));
 export const code = card => operation(card, words(card));
-export const isSum = card =>
-  card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
+const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
+// True for a card that stands for several nodes, unless it is a sum, which has a formula
+export const isFolded = card => FOLDED.includes(card.kind) && !isSum(card);
 
 // The op with its operands, in infix notation
 export function operation(card, terms) {

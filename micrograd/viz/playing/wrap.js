@@ -141,14 +141,14 @@ function tightened(strip, {cards, wires}, lookOf) {
 function tightLook(card, curve) {
   const look = story.looks[card.look],
     has = role => look.some(piece => piece[0] === role);
-  if (card.heats?.some(({name}) => name === "data")) {
+  if (card.heats.some(({name}) => name === "data")) {
     const [, left] = look.find(([role]) => ["title", "made"].includes(role));
     const maps = look.filter(([role]) => role === "heat").map(([, x, , wide], k) => x + wide * card.heats[k].columns);
     return {
       width: Math.min(card.box[2], Math.max(left + 9 * card.title.length + 12 + 7 * card.shape.length, ...maps) + 12),
     };
   }
-  if (card.data === undefined || card.heats) return null;
+  if (card.data === undefined || card.heats.length) return null;
   const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve,
     whole = has("title") ? card.title : "";
   const title = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;
