@@ -106,6 +106,7 @@ class Element extends Target {
     this.document.activeElement = this;
     before?.dispatchEvent(new Event("blur"));
     this.dispatchEvent(new Event("focus"));
+    this.dispatchEvent(new Event("focusin", {bubbles: true}));
   }
   select() { this.selected = true; }
   click(fields = {}) {

@@ -7,7 +7,7 @@ import pytest
 from micrograd.viz.modules import modules, one_script, squeezed, tokens
 from micrograd.viz.page import asset
 
-PAGES = "playing/view.js", "playing/layer.js", "playing/compare.js", "training/movie.js", "training/network.js"
+PAGES = "playing/main.js", "playing/layer.js", "playing/compare.js", "training/movie.js", "training/network.js"
 
 
 def joined(**texts):

@@ -215,7 +215,7 @@ def _strand(path: str, look: str, width: float, aside: Point, title: str = "") -
 
 
 def _aside(route: list[Point], width: float) -> Point:
-    """How far, in x and y, a strand makes room for another strand of this width; keep in sync with player.js."""
+    """How far, in x and y, a strand makes room for another strand of this width; keep in sync with draw.js."""
     steep = (route[-1][1] > route[0][1]) - (route[-1][1] < route[0][1])
     return steep * width / 2, -width / 2
 

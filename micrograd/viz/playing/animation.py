@@ -1,7 +1,7 @@
 """`animate`: the forward and backward pass of a small graph as an animated SVG, which also plays in an `<img>`.
 
-There is no script: the class of each element says when it is visible, and CSS keyframes (`keyframes.py`) do the rest.
-Content and coordinates come from the player's placed scene. With `prefers-reduced-motion` the final state is shown.
+There is no script. The class of each element says when it is visible, and CSS keyframes (`keyframes.py`) show and hide
+it. Content and coordinates come from the player's placed scene. With `prefers-reduced-motion` the final state is shown.
 """
 
 from collections import defaultdict
@@ -28,11 +28,11 @@ from .placement import PILL, PlacedScene, placed
 from .views import PlayedGraph, Scene, Wire, one_root, still
 
 MAX_NODES = 40
-CAPTION, CAPTION_LETTER = 34.0, 8.2  # the height of a caption, the width of one of its letters
+CAPTION, CAPTION_LETTER = 34.0, 8.2  # the height of a caption, and the width of a letter in it
 DOTS = "\u2026"
 MOST_BOXES = 60  # in a GIF
 HOLD = 2  # steps for which the final state is shown
-Span = tuple[Any, ...]  # from which step on, until which, the look, and what is written with it
+Span = tuple[Any, ...]  # from which step, until which step, the look, and what else the writing function takes
 
 
 class Animation(Svg):
@@ -48,7 +48,7 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
     Args:
         root: a Value or a Tensor that depends on at most 40 nodes, itself included.
         seconds: duration of a step.
-        width: width of the picture in pixels, for a phone. A wider graph moves, so that each step is in view.
+        width: width of the picture in pixels, such as a phone's. A wider graph moves, so that each step is in view.
 
     Returns:
         An `Animation`, an SVG without scripts that notebooks display. `save(path)` writes it, and `svg` is its text.
@@ -62,8 +62,6 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
     >>> animate(a * b + a)
     <Animation: Computation graph: 4 nodes, 4 edges; save(path)>
     """
-    if not seconds > 0:
-        raise ValueError(f"seconds is {seconds}; it must be above 0")
     if width is not None and not width > 0:
         raise ValueError(f"width is {width}; it must be above 0, or None for all that the graph needs")
     node = one_root(root, "an animation")
@@ -81,12 +79,14 @@ def animate(root: Any, *, seconds: float = 1.2, width: int | None = None) -> Ani
 class Timeline:
     """A scene with its timeline, and its markup.
 
-    Step 0 shows the leaves. Then comes a step for each box that computes something, one that sets the gradient of the
-    root to 1, and one for each box that propagates its gradient. What is seen and when is listed as spans: the step
-    from which on, the one until which, and what.
+    Step 0 shows the leaves. Then comes a step for each box that computes something, a step that sets the gradient of
+    the root to 1, and a step for each box that propagates its gradient. A span says from which step on an element is
+    visible, until which step, and how it looks.
     """
 
     def __init__(self, scene: Scene, drawn: PlacedScene, seconds: float = 1.2, width: float | None = None):
+        if not seconds > 0:
+            raise ValueError(f"seconds is {seconds}; it must be above 0")
         self.scene = scene
         self.drawn = drawn
         self.seconds = seconds
@@ -108,7 +108,7 @@ class Timeline:
         return [self.svg(step) for step, *_ in self.captions()]
 
     def svg(self, step: int | None = None) -> str:
-        """The SVG document: a loop through all steps, or one of them."""
+        """The SVG document: a loop through all steps, or a single step."""
         self.clock: Clock | Moment = Clock(self.steps, self.seconds) if step is None else Moment(step)
         height = self.drawn.height + 2 * MARGIN + CAPTION
         body = [*map(self._wire, range(len(self.scene.wires))), *map(self._card, range(len(self.scene.cards)))]
@@ -126,7 +126,7 @@ class Timeline:
         )
 
     def _shown(self, spans: Iterable[Span], write: Callable[..., str]) -> str:
-        """The markup of what is seen of these spans, each written with its look."""
+        """The markup of the spans that are visible, each written with its look."""
         looks = [
             (f"{look} {when}".strip(), more)
             for start, end, look, *more in spans
@@ -135,13 +135,13 @@ class Timeline:
         return "".join(write(look, *more) for look, more in looks)
 
     def _moving(self, clock: Clock) -> str:
-        """The classes of a graph that is wider than the picture; at rest, it is small enough to be seen whole."""
+        """The classes of a graph that is wider than the picture. Without motion it is scaled down to the picture."""
         shifts = {step: self._shift(i) for steps in (self.computed, self.passes) for i, step in steps.items()}
         shifts |= {self.seeded: self._shift(self.scene.forward[-1]), self.end: 0.0} if self.passes else {}
         return clock.moved(shifts, f"transform:scale({(self.seen - 2 * MARGIN) / self.drawn.width:.4g});")
 
     def _shift(self, i: int) -> float:
-        """How far the graph moves so that a box is in view, and as much of its operands as there is room for."""
+        """How far the graph moves so that a box is in view, with as many of its operands as fit."""
         places, edge = self.drawn.places, MARGIN / 3
         right = MARGIN + places[i].x + places[i].width + edge
         left = MARGIN + min(places[wire.tail].x for wire in self.scene.wires if wire.head == i) - edge
@@ -149,7 +149,7 @@ class Timeline:
 
     # -------------------------------------------------------------------------------------------- wires
     def _wire(self, e: int) -> str:
-        """A wire, and what travels along it."""
+        """A wire, and the lines that are drawn along it when a value or a gradient travels."""
         route, wire = self.drawn.routes[e], self.scene.wires[e]
         parts = [self._shown(self.looks(e), lambda *look: svg.wire(route, *look))]
         acts = [(self.computed[wire.head], ""), (self.passes.get(wire.head), _sign(wire))]
@@ -157,8 +157,8 @@ class Timeline:
             if step is not None and (step == self.computed[wire.head] or wire.part is not None):
                 backward = step == self.passes.get(wire.head)
                 if (drawn := self.clock.drawn(step, backward)) is not None:
-                    kind = " ".join(filter(None, ["flow", look, drawn]))
-                    parts.append(f'<path class="{kind}" pathLength="1" d="{svg.curve(route)}"/>')
+                    classes = " ".join(filter(None, ["flow", look, drawn]))
+                    parts.append(f'<path class="{classes}" pathLength="1" d="{svg.curve(route)}"/>')
         return "".join(parts)
 
     def looks(self, e: int) -> list[Span]:
@@ -177,19 +177,21 @@ class Timeline:
         ]
 
     def pills(self, e: int) -> list[tuple[int, int, str, list[str]]]:
-        """(from, until, look, lines) of the boxes on a wire: the value going forward; the gradient, the derivative and
-        their product going back."""
-        wire, found = self.scene.wires[e], []
+        """(from, until, look, lines) of the pills on a wire.
+
+        Forward, a pill shows the value; backward, the gradient, the derivative and their product.
+        """
+        wire, pills = self.scene.wires[e], []
         tail, step, computed = self.scene.cards[wire.tail], self.passes.get(wire.head), self.computed[wire.head]
         if tail.data is not None or tail.shape:
-            found.append((computed, computed + 1, "forward", [tail.shape if tail.data is None else short(tail.data)]))
+            pills.append((computed, computed + 1, "forward", [tail.shape if tail.data is None else short(tail.data)]))
         if step is not None and isinstance(wire.part, float | int) and wire.local is not None:
             local, g = f"\u00d7 {short(wire.local)}", short(self.scene.cards[wire.head].grad)
             product = [g, local] if self.drawn.small else [f"{g} {local}"]
-            found.append((step, step + 1, "backward", [*product, f"= {short(wire.part)}"]))
+            pills.append((step, step + 1, "backward", [*product, f"= {short(wire.part)}"]))
         elif step is not None and wire.part is not None:
-            found.append((step, step + 1, "backward", ["+=" if wire.part is True else f"+= {short(wire.part)}"]))
-        return found
+            pills.append((step, step + 1, "backward", ["+=" if wire.part is True else f"+= {short(wire.part)}"]))
+        return pills
 
     def _pill(self, e: int) -> str:
         spot, label, step = self.drawn.pills[e], self.drawn.labels[e], self.passes.get(self.scene.wires[e].head)
@@ -205,7 +207,7 @@ class Timeline:
         spans = [(start, end, look) for start, end, look in self.states(i) if start < end]
         shown = [(look, self.clock.between(start, end)) for start, end, look in spans]
         states = [" ".join(filter(None, [look, when])) for look, when in shown if when is not None]
-        numbers = {kind: self._numbers(self.numbers(i, kind)) for kind in ("data", "grad")}
+        numbers = {key: self._numbers(self.numbers(i, key)) for key in ("data", "grad")}
         look, odd = self.clock.faint_until(self.computed.get(i, 0)), self._odd(i)
         gifts = [wire for wire in self.scene.wires if wire.tail == i and self._gives(wire)]
         sent = [self.clock.landing(step, self.steps) for step in sorted(self.passes[wire.head] for wire in gifts)]
@@ -225,7 +227,7 @@ class Timeline:
         ]
 
     def _odd(self, i: int) -> str | None:
-        """The look of the flag of a card with a number that is nan or infinite."""
+        """The classes of the flag of a card that gets a nan or an infinity; None if it gets none, or has none yet."""
         numbers = [*self.numbers(i, "data"), *self.numbers(i, "grad")]
         first = min((start for start, _, x, _ in numbers if x is not None and x - x != 0), default=self.steps)
         return self.clock.landing(first, self.steps) if first < self.steps else None
@@ -240,7 +242,7 @@ class Timeline:
         return wire.part is not None and wire.head in self.passes
 
     def states(self, i: int) -> list[tuple[int, int, str]]:
-        """(from, until, look) of a box: it is computed, it receives gradients, it sends its own."""
+        """(from, until, look) of a box: it is computed, it receives gradients, it sends its gradient on."""
         acts = {self.computed[i]: "forward"} if i in self.computed else {}
         acts |= dict.fromkeys(
             (self.passes[w.head] for w in self.scene.wires if w.tail == i and self._gives(w)), "receiving"
@@ -249,23 +251,21 @@ class Timeline:
             acts[self.passes[i]] = "backward"
             if i == self.scene.forward[-1]:
                 acts[self.seeded] = "backward"
-        whole = self.arrivals(i)[-1][0] + 1 if self.scene.cards[i].grad == 0 else self.steps
-        edges = sorted({0, self.steps, whole, *acts, *(step + 1 for step in acts)})
-        return [(a, b, acts.get(a, "dead" if a >= whole else "")) for a, b in pairwise(edges)]
+        dead = self.arrivals(i)[-1][0] + 1 if self.scene.cards[i].grad == 0 else self.steps
+        edges = sorted({0, self.steps, dead, *acts, *(step + 1 for step in acts)})
+        return [(a, b, acts.get(a, "dead" if a >= dead else "")) for a, b in pairwise(edges)]
 
-    def numbers(self, i: int, kind: str) -> list[tuple[int, int, float | None, bool]]:
+    def numbers(self, i: int, key: str) -> list[tuple[int, int, float | None, bool]]:
         """(from, until, number, whole) of a box's "data", or of its "grad" as it accumulates; None while unknown."""
         card, arrivals = self.scene.cards[i], self.arrivals(i)
-        if kind == "data":
+        if key == "data":
             known = self.computed.get(i, 0)
             return [(0, known, None, False), (known, self.steps, card.data, False)]
         if card.grad is None:
             return [(0, self.steps, None, False)]
-        starts = [step for step, _ in arrivals]
-        found = [
-            (step, end, total, False) for (step, total), end in zip(arrivals, [*starts[1:], self.steps], strict=True)
-        ]
-        return [(0, starts[0], None, False), *found[:-1], (*found[-1][:2], card.grad, True)]
+        sums = [(step, end, total, False) for (step, total), (end, _) in pairwise(arrivals)]
+        last = arrivals[-1][0]
+        return [(0, arrivals[0][0], None, False), *sums, (last, self.steps, card.grad, True)]
 
     def arrivals(self, i: int) -> list[tuple[int, float]]:
         """(step, total so far) for each addition to a box's gradient; for the root, its 1."""
@@ -279,21 +279,24 @@ class Timeline:
     # -------------------------------------------------------------------------------------------- captions
     def captions(self) -> list[tuple[int, int, str, str]]:
         """(from, until, look, sentence) for each step."""
-        said = ["The leaves have their values", *[f"Forward: {self._named(i)}" for i in self.computed]]
+        sentences = ["The leaves have their values", *[f"Forward: {self._named(i)}" for i in self.computed]]
         if self.scene.backward:
-            said.append("Backward: the result's own gradient is 1")
-            said += [f"Backward: through {self._named(i)}" for i in self.passes] + ["Every gradient is known"]
+            sentences.append("Backward: the result's own gradient is 1")
+            sentences += [f"Backward: through {self._named(i)}" for i in self.passes] + ["Every gradient is known"]
         columns = int((self.seen - 2 * MARGIN) / CAPTION_LETTER)
-        fitting = [shorten(text, columns, DOTS) for text in said]
-        return [(k, k + 1 if k < len(said) - 1 else self.steps, "caption", text) for k, text in enumerate(fitting)]
+        ends = [*range(1, len(sentences)), self.steps]
+        return [
+            (k, end, "caption", shorten(text, columns, DOTS))
+            for k, (end, text) in enumerate(zip(ends, sentences, strict=True))
+        ]
 
     def _named(self, i: int) -> str:
         """`d = e + c`, with long names shortened."""
         card = self.scene.cards[i]
         operands = [term(self.scene.cards[wire.tail]) for wire in self.scene.wires if wire.head == i]
         texts = [(shorten(text, 14, DOTS) or DOTS, strength) for text, strength in operands]
-        made = card.expression or infix.written("+" if card.op == "sum" else card.op.lower(), texts)[0]
-        return pretty(" = ".join(filter(None, [shorten(card.name or card.short, 24, DOTS), made])))
+        formula = card.expression or infix.written("+" if card.op == "sum" else card.op.lower(), texts)[0]
+        return pretty(" = ".join(filter(None, [shorten(card.name or card.short, 24, DOTS), formula])))
 
 
 # ------------------------------------------------------------------------------------------------ pieces

@@ -1,20 +1,17 @@
-// ---- guess first: a backward step asks for the gradients that it makes before it shows them
+// ---- guess first: a backward step asks the reader for its gradients before it shows them
 import {html, joined} from "../html.js";
-import {$, bracketed, number, partial, plural, termOf, told} from "./words.js";
-import {go, root, scene, show, stateAt, step, stop, unchoose} from "./player.js";
-import {operation, words} from "./explain.js";
-import {say} from "./edit.js";
+import {root, scene, sends, stateAt, step} from "./state.js";
+import {$, bdi, bracketed, isFinal, number, operation, partial, plural, termOf, words} from "./words.js";
 
 export let asking = false;
 export let guesses = new Map();
-export const isFinal = x => typeof x === "number" && Number.isFinite(x);
 export const guessKey = (k, tail) => `${scene.index} ${k} ${tail.i}`;
 
-// The operands whose gradients a step makes
+// The operands whose gradients step k computes, if the reader is asked for them
 function askedAt(k) {
-  const {kind, card} = scene.steps[k];
-  if (!asking || kind !== "backward") return [];
-  const wires = scene.cards[card].into.filter(wire => wire.tail.gifts.includes(wire));
+  const {phase, card} = scene.steps[k];
+  if (!asking || phase !== "backward") return [];
+  const wires = scene.cards[card].into.filter(sends);
   return wires.every(wire => isFinal(wire.part) && isFinal(wire.local))
     ? [...new Set(wires.map(wire => wire.tail))]
     : [];
@@ -25,23 +22,23 @@ const gradAt = (k, tail) => stateAt(scene, k).grads.get(tail.i)?.value;
 
 export function tellQuestion(card, tails) {
   const g = gradAt(step - 1, card),
-    made = operation(card, words(card));
+    formula = operation(card, words(card));
   const rows = tails.map(tail => {
     const before = gradAt(step - 1, tail),
       more = before === undefined ? "" : `so far ${number(before)}, and this use adds to it`;
     return html`<label>${partial(root, termOf(tail))} = <input inputmode="decimal" autocomplete="off" size="8" /></label
       ><span class="aside">${more}</span>`;
   });
-  const given = new Map(card.into.map(({tail}) => [tail.name, html`${told(tail.name)} = ${number(tail.data)}`]));
-  return html`<h2>Guess first: what goes back through <span class="math">${told(made)}</span>?</h2>
+  const operands = new Map(card.into.map(({tail}) => [tail.name, html`${bdi(tail.name)} = ${number(tail.data)}`]));
+  return html`<h2>Guess first: what goes back through <span class="math">${bdi(formula)}</span>?</h2>
     <p>
       From the right comes ${partial(root, termOf(card))} = <b>${number(g)}</b>; here
-      ${joined([...given.values()], ", ")} and ${told(card.name)} = ${number(card.data)}.
+      ${joined([...operands.values()], ", ")} and ${bdi(card.name)} = ${number(card.data)}.
     </p>
     <form>${rows}<button>Check</button><button type="button" class="tell">Show me</button></form>`;
 }
 
-// What is wrong with a guess, where that can be told; "" if nothing is
+// The likely mistake in a guess; "" if the guess is right
 function judge(guess, tail, k) {
   const card = scene.cards[scene.steps[k].card],
     truth = gradAt(k, tail),
@@ -66,7 +63,7 @@ function judge(guess, tail, k) {
   return `it is ${number(g)} × ${bracketed(local)}${before === undefined ? "" : `, added to ${bracketed(before)}`}`;
 }
 
-// At a step, the guesses that were made there
+// The guesses that the reader made at step k, each with its verdict
 export function tellGuesses(k) {
   return askedAt(k)
     .filter(tail => guesses.has(guessKey(k, tail)))
@@ -74,12 +71,12 @@ export function tellGuesses(k) {
       const guess = guesses.get(guessKey(k, tail)),
         wrong = guess === null ? "" : judge(guess, tail, k),
         truth = html`<b>${number(gradAt(k, tail))}</b>`;
-      if (guess === null) return html`<p>${told(tail.name)}: ${truth}</p>`;
+      if (guess === null) return html`<p>${bdi(tail.name)}: ${truth}</p>`;
       return wrong
         ? html`<p>
-            <span class="bad">✗ ${told(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${wrong}.
+            <span class="bad">✗ ${bdi(tail.name)}</span>: you guessed ${number(guess)}, and it is ${truth}: ${wrong}.
           </p>`
-        : html`<p><span class="good">✓ ${told(tail.name)}</span>: ${truth}, as you guessed.</p>`;
+        : html`<p><span class="good">✓ ${bdi(tail.name)}</span>: ${truth}, as you guessed.</p>`;
     });
 }
 
@@ -98,35 +95,3 @@ export function ask(on) {
   guesses = new Map();
   $("ask").setAttribute("aria-pressed", on);
 }
-
-// From where the gradients begin
-export function quiz() {
-  ask(!asking);
-  stop();
-  unchoose();
-  go(asking ? scene.steps.findIndex(({kind}) => kind === "seed") : Infinity);
-}
-
-function answer(form, given) {
-  const tails = pendingAt(step),
-    fields = [...form.querySelectorAll("input")],
-    texts = fields.map(field => field.value.trim().replace(/[−–]/g, "-").replace(",", "."));
-  const bad = given ? texts.findIndex(text => text === "" || !Number.isFinite(Number(text))) : -1;
-  if (bad >= 0) {
-    fields[bad].setAttribute("aria-invalid", true);
-    fields[bad].focus();
-    return say(`‘${fields[bad].value}’ is not a number: guess one, or press “Show me”.`);
-  }
-  tails.forEach((tail, k) => guesses.set(guessKey(step, tail), given ? Number(texts[k]) : null));
-  $("next").focus();
-  show(true);
-}
-
-$("ask").addEventListener("click", quiz);
-$("why").addEventListener("submit", event => {
-  event.preventDefault();
-  answer(event.target, true);
-});
-$("why").addEventListener("click", event => {
-  if (event.target.matches(".tell")) answer(event.target.form, false);
-});

@@ -1,19 +1,19 @@
-// Two players in frames, which follow one row of stops. The last stop is where the graphs differ, or their end.
+// Two players in frames, which go through the same stops. The last stop is where the graphs differ, or their end.
 import {host, themeAround} from "../page.js";
 
-const one = id => document.getElementById(id);
-const {page, stories, stops, said, agree} = JSON.parse(one("compare").textContent);
+const byId = id => document.getElementById(id);
+const {page, stories, stops, verdict, agree} = JSON.parse(byId("compare").textContent);
 const frames = [...document.querySelectorAll("iframe")];
-const end = stops.length + (agree ? 0 : -1); // where they agree, the end comes after the last stop
+const end = stops.length + (agree ? 0 : -1); // if the graphs agree, the end comes after the last stop
 let now = end;
 
 const places = n => (stops[n] ? stops[n].slice(1) : ["place=end", "place=end"]);
 
 function show(n) {
   now = Math.max(0, Math.min(end, n));
-  one("at").textContent = `Step ${now + 1} of ${end + 1}`;
-  one("verdict").textContent = now === end ? said : stops[now][0];
-  one("verdict").classList.toggle("agree", agree || now < end);
+  byId("at").textContent = `Step ${now + 1} of ${end + 1}`;
+  byId("verdict").textContent = now === end ? verdict : stops[now][0];
+  byId("verdict").classList.toggle("agree", agree || now < end);
   places(now).forEach((place, k) => {
     if (place) frames[k].contentWindow.postMessage({micrograd: "go", place}, "*");
   });
@@ -21,7 +21,7 @@ function show(n) {
 
 const acts = {first: () => show(0), back: () => show(now - 1), next: () => show(now + 1), last: () => show(end)};
 const keys = {Home: acts.first, ArrowLeft: acts.back, ArrowRight: acts.next, End: acts.last};
-for (const name in acts) one(name).addEventListener("click", acts[name]);
+for (const name in acts) byId(name).addEventListener("click", acts[name]);
 addEventListener("keydown", event => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || !keys[event.key]) return;
   event.preventDefault();
@@ -36,7 +36,7 @@ dark.addEventListener("change", theme);
 theme();
 show(end);
 const wide = !host && innerWidth > 900;
-const height = Math.max(360, innerHeight - one("pair").offsetTop - 44);
+const height = Math.max(360, innerHeight - byId("pair").offsetTop - 44);
 frames.forEach((frame, k) => {
   const story = JSON.stringify({...stories[k], frame: wide ? {panels: 0, height} : {panels: 0}}).replace(
     /</g,
@@ -47,5 +47,5 @@ frames.forEach((frame, k) => {
 });
 if (host)
   new ResizeObserver(() => {
-    host.style.height = `${one("both").offsetHeight}px`;
-  }).observe(one("both"));
+    host.style.height = `${byId("both").offsetHeight}px`;
+  }).observe(byId("both"));

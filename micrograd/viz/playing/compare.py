@@ -1,15 +1,15 @@
 """`compare`: two graphs of one function side by side, up to the first node where they differ.
 
-Nodes of the two are paired from the leaves up: the same leaf, then the same op on paired operands. What is left is
-paired by its operands alone, so that an op under another name, or another op in its place, still has its counterpart.
-Numbers are compared from the leaves to the results, then gradients from the results to the leaves. A gradient that
-differs while those to its right agree is the fault of one rule: that of the node which sends it another part.
+Nodes of the two graphs are paired from the leaves up: first equal leaves, then equal ops on paired operands. The
+remaining nodes are paired by their operands alone, so that an op under another name, or another op in its place, still
+has its counterpart. Data are compared from the leaves to the results, then gradients from the results to the leaves. If
+a gradient differs while the gradients to its right agree, one rule is at fault: that of the node which sends another
+part to it.
 """
 
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from math import isclose
 from typing import Any
 
@@ -28,10 +28,10 @@ from ..values import is_array, value_text
 from .player_page import plain, template
 from .views import PlayedGraph, Story, one_root, still
 
-MOST = 200  # stops that the page keeps: the last
+MOST = 200  # stops on the page; if there are more, it keeps the last
 SCRIPT, SHEETS = "playing/compare.js", "palette.css playing/player.css playing/compare.css"
-Key = Callable[[Any, int], Any]  # what a node of a side must share with its counterpart; None: it has none
-Stop = tuple[str, bool, tuple[int, int | None]]  # what is said, whether it is of the way back, the node of each graph
+Key = Callable[[Any, int], Any]  # of a side and a node: what its counterpart must share; None if it has no counterpart
+Stop = tuple[str, bool, tuple[int, int | None]]  # a sentence, True on the backward pass, the node of each graph
 
 
 @dataclass(repr=False)
@@ -53,7 +53,7 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
 
     Args:
         mine: a Value or a Tensor. A Tensor with several elements is differentiated as their sum.
-        reference: another, computed from the same leaves, or from others with the same labels or in the same order.
+        reference: another, computed from the same leaves, or from leaves with the same labels or in the same order.
         names: the variables that name nodes without a label, such as `globals()`, by default those of the caller.
 
     Returns:
@@ -79,22 +79,22 @@ def compare(mine: Any, reference: Any, *, names: Mapping[str, Any] | None = None
     with without_collector():
         sides = _Side(one_root(mine, "a comparison"), names), _Side(one_root(reference, "a comparison"), names)
         pairs = _paired(*sides)
-        found, stops = _first(*sides, pairs)
-        said = found or f"They agree in {len(pairs)} numbers and their gradients."
-        told = [side.played.story() for side in sides]
-        kept = [
-            [what, *(_place(one, i, back) for one, i in zip(told, at, strict=True))] for what, back, at in stops[-MOST:]
-        ]
-        stories = [*map(plain, told)]
-        data = {"page": template(), "stories": stories, "stops": kept, "said": said, "agree": not found}
-        page = join("playing/compare", "Two graphs of one function", data, style="", script=_script())
-        graph = still(told[0])
-        return Comparison(page, svg.write(graph), f"{said}\n{alt_text(graph)}", found)
-
-
-@cache
-def _script() -> str:
-    return script(SCRIPT, SHEETS)
+        difference, stops = _first_difference(*sides, pairs)
+        verdict = difference or f"They agree in {len(pairs)} numbers and their gradients."
+        stories = [side.played.story() for side in sides]
+        data = {
+            "page": template(),
+            "stories": [*map(plain, stories)],
+            "stops": [
+                [sentence, *(_place(story, i, back) for story, i in zip(stories, nodes, strict=True))]
+                for sentence, back, nodes in stops[-MOST:]
+            ],
+            "verdict": verdict,
+            "agree": not difference,
+        }
+        page = join("playing/compare", "Two graphs of one function", data, style="", script=script(SCRIPT, SHEETS))
+        graph = still(stories[0])
+        return Comparison(page, svg.write(graph), f"{verdict}\n{alt_text(graph)}", difference)
 
 
 class _Side:
@@ -107,7 +107,7 @@ class _Side:
         if self.back.missing:
             raise ValueError(f"there are no gradients to compare: {self.back.missing}")
         each = [Group([i]) for i in range(len(self.nodes))]
-        self.boxes = describe(graph, each, "", self.played.found.by_id).boxes
+        self.boxes = describe(graph, each, "", self.played.naming.by_id).boxes
         self.users: list[list[int]] = [[] for _ in self.nodes]
         for i, below in enumerate(self.operands):
             for j in dict.fromkeys(below):
@@ -116,7 +116,7 @@ class _Side:
     def name(self, i: int) -> str:
         return shorten(term(self.boxes[i])[0], 40, "...") or self.boxes[i].op
 
-    def made(self, i: int) -> str:
+    def expression(self, i: int) -> str:
         return self.boxes[i].expression or self.boxes[i].op or self.name(i)
 
     def data(self, i: int) -> Any:
@@ -126,45 +126,46 @@ class _Side:
         return self.back.grads.get(self.nodes[i], 0.0)
 
     def places(self, head: int, tail: int) -> list[int]:
-        """Which operands of a node another is."""
+        """The places of one node among the operands of another."""
         return [k for k, j in enumerate(self.operands[head]) if j == tail]
 
     def part(self, head: int, tail: int) -> Any:
-        """What a node sends to one of its operands, in all uses together."""
+        """The gradient that a node sends to one of its operands, summed over its uses."""
         sends = sent(self.nodes[head], self.back.grads)
         parts = [part for k in self.places(head, tail) if (part := sends[k].part) is not None]
         return sum(parts[1:], parts[0]) if parts else 0.0
 
     def rule(self, head: int) -> str:
-        """What a node's rule is called."""
+        """The name of a node's rule in a sentence."""
         node = self.nodes[head]
-        word = "_backward" if is_hand_written(node) else "backward" if node._row.forward is nothing else "rule"
-        return f"the {word} of {self.made(head)}"
+        rule = "_backward" if is_hand_written(node) else "backward" if node._row.forward is nothing else "rule"
+        return f"the {rule} of {self.expression(head)}"
 
     def formula(self, head: int, tail: int) -> str:
-        """The rule as text, a term for each use; "" if it has none."""
+        """The rule as text, a term for each use; "" if it has no text."""
         texts = rule_texts(self.nodes[head])
-        told = [rule for k in self.places(head, tail) if (rule := texts[k])]
+        rules = [rule for k in self.places(head, tail) if (rule := texts[k])]
         names = [within(term(self.boxes[j]), ATOM) or self.name(j) for j in self.operands[head]]
-        return " + ".join([rule.part.format(*names, out=self.name(head)) for rule in told])
+        return " + ".join([rule.part.format(*names, out=self.name(head)) for rule in rules])
 
 
-def _place(told: Story, i: int | None, back: bool) -> str | None:
-    """Where a page shows a node at work, as after the # of its address; None if it does not."""
-    for k, scene in enumerate(told.scenes):
+def _place(story: Story, i: int | None, back: bool) -> str | None:
+    """The step of a page at which node i runs, as after the # of its address; None if no scene shows this node."""
+    for k, scene in enumerate(story.scenes):
         for n, card in enumerate(scene.backward if back else scene.forward):
             if i is not None and scene.cards[card].node == i:
                 return f"scene={k}&step={n + 1 + back * (len(scene.forward) + 1)}"
     return None
 
 
-# ------------------------------------------------------------------------------------------------ which is which
+# ------------------------------------------------------------------------------------------------ counterparts
 def _paired(mine: _Side, other: _Side) -> dict[int, int]:
-    """The nodes of mine, in their order, each with its counterpart in the other graph, where it has one.
+    """The nodes of `mine` that have a counterpart in `other`, in their order, each with this counterpart.
 
-    Leaves are the same, or have one label or name; then constants have one value, and the rest are taken in order.
+    Leaves are paired if they are the same node, then by label, then by name. Constants are paired by their value, and
+    the remaining leaves in their order.
     """
-    found: dict[int, int] = {}
+    counterparts: dict[int, int] = {}
     leaves: list[Key] = [
         lambda side, i: id(side.nodes[i]),
         lambda side, i: label_of(side.nodes[i]) or None,
@@ -173,48 +174,49 @@ def _paired(mine: _Side, other: _Side) -> dict[int, int]:
         lambda side, i: side.nodes[i].requires_grad,
     ]
     for key in leaves:
-        _pair(found, mine, other, lambda side, i, key=key: None if side.operands[i] else key(side, i))
-    if not found:
+        _pair(counterparts, mine, other, lambda side, i, key=key: None if side.operands[i] else key(side, i))
+    if not counterparts:
         raise ValueError("the two have no leaf in common: compute both from the same leaves, or label them alike")
 
     def below(side: _Side, i: int) -> list[int] | None:
-        """The counterparts of a node's operands; None for a leaf, and if one has none."""
-        places = [found.get(j, -1) if side is mine else j for j in side.operands[i]]
+        """The counterparts of a node's operands; None for a leaf, or if an operand has no counterpart."""
+        places = [counterparts.get(j, -1) if side is mine else j for j in side.operands[i]]
         return sorted(places) if places and -1 not in places else None
 
-    def made_alike(side: _Side, i: int) -> Any:
+    def op_and_operands(side: _Side, i: int) -> Any:
         return (op_of(side.nodes[i]).lower(), *places) if (places := below(side, i)) else None
 
-    def made_from_the_same(side: _Side, i: int) -> Any:
+    def operands_alone(side: _Side, i: int) -> Any:
         return frozenset(places) if (places := below(side, i)) else None
 
-    some = 1 + len(mine.nodes) // 1000  # an op of another name is taken only where none of the same is left
-    while _pair(found, mine, other, made_alike) or _pair(found, mine, other, made_from_the_same, some):
+    # Only when no two equal ops are left, a few nodes are paired by their operands alone: more equal ops may follow
+    few = 1 + len(mine.nodes) // 1000
+    while _pair(counterparts, mine, other, op_and_operands) or _pair(counterparts, mine, other, operands_alone, few):
         pass
     roots = len(mine.nodes) - 1, len(other.nodes) - 1
-    if roots[1] not in found.values():
-        found.setdefault(*roots)
-    return {i: found[i] for i in range(len(mine.nodes)) if i in found}
+    if roots[1] not in counterparts.values():
+        counterparts.setdefault(*roots)
+    return dict(sorted(counterparts.items()))
 
 
-def _pair(found: dict[int, int], mine: _Side, other: _Side, key: Key, most: int | None = None) -> bool:
-    """Pair the nodes that are left and have equal keys, `most` of them; False if there are none."""
-    taken, before = {*found.values()}, len(found)
+def _pair(counterparts: dict[int, int], mine: _Side, other: _Side, key: Key, most: int | None = None) -> bool:
+    """Pair at most `most` nodes that have equal keys and no counterpart yet; False if there are no such nodes."""
+    taken, before = {*counterparts.values()}, len(counterparts)
     waiting: dict[Any, deque[int]] = {}
     for j in range(len(other.nodes)):
-        if j not in taken and (mark := key(other, j)) is not None:
-            waiting.setdefault(mark, deque()).append(j)
+        if j not in taken and (shared := key(other, j)) is not None:
+            waiting.setdefault(shared, deque()).append(j)
     for i in range(len(mine.nodes)):
-        if i not in found and (mark := key(mine, i)) is not None and (alike := waiting.get(mark)):
-            found[i] = alike.popleft()
-        if most and len(found) - before == most:
+        if i not in counterparts and (shared := key(mine, i)) is not None and (alike := waiting.get(shared)):
+            counterparts[i] = alike.popleft()
+        if most and len(counterparts) - before == most:
             break
-    return len(found) > before
+    return len(counterparts) > before
 
 
 # ------------------------------------------------------------------------------------------------ the first difference
-def _first(mine: _Side, other: _Side, pairs: Mapping[int, int]) -> tuple[str, list[Stop]]:
-    """What differs first, or "", and all stops up to there."""
+def _first_difference(mine: _Side, other: _Side, pairs: Mapping[int, int]) -> tuple[str, list[Stop]]:
+    """A sentence about the first difference, "" if everything agrees; and all stops up to there."""
     stops: list[Stop] = []
     for i, j in pairs.items():
         x, y = mine.data(i), other.data(j)
@@ -224,8 +226,8 @@ def _first(mine: _Side, other: _Side, pairs: Mapping[int, int]) -> tuple[str, li
             stops.append((f"{mine.name(i)} is {value_text(x)} in both.", False, (i, j)))
     for i in reversed(range(len(mine.nodes))):
         if i in pairs and not _agree(mine.grad(i), other.grad(pairs[i])):
-            head, said = _of_gradient(mine, other, i, pairs)
-            return said, [*stops, (f"{_gradient(mine.name(i))} differs.", True, (head, pairs.get(head)))]
+            head, difference = _of_gradient(mine, other, i, pairs)
+            return difference, [*stops, (f"{_gradient(mine.name(i))} differs.", True, (head, pairs.get(head)))]
         if mine.operands[i] and i in pairs:
             stops.append((f"{_gradient(mine.name(i))} is {value_text(mine.grad(i))} in both.", True, (i, pairs[i])))
     return "", stops
@@ -248,17 +250,17 @@ def _both(x: Any, y: Any) -> str:
 
 
 def _of_data(mine: _Side, other: _Side, i: int, j: int) -> str:
-    said = f"{mine.name(i)} is {_both(mine.data(i), other.data(j))}"
+    both = f"{mine.name(i)} is {_both(mine.data(i), other.data(j))}"
     if not mine.operands[i]:
-        return f"{said}: the two were given different numbers"
-    here, there = mine.made(i), other.made(j)
-    return f"{said}: one computes {here}, the reference {there}" if here != there else f"{said}: both say {here}"
+        return f"{both}: the two were given different numbers"
+    here, there = mine.expression(i), other.expression(j)
+    return f"{both}: one computes {here}, the reference {there}" if here != there else f"{both}: both say {here}"
 
 
 def _of_gradient(mine: _Side, other: _Side, i: int, pairs: Mapping[int, int]) -> tuple[int, str]:
-    """The node that sends another gradient to node i than its counterpart does, and what is said of it."""
+    """The node that sends another gradient to node i than its counterpart does, and a sentence about it."""
     j = pairs[i]
-    said = f"{_gradient(mine.name(i))} is {_both(mine.grad(i), other.grad(j))}"
+    both = f"{_gradient(mine.name(i))} is {_both(mine.grad(i), other.grad(j))}"
     for head in reversed(mine.users[i]):
         if (twin := pairs.get(head)) not in other.users[j]:
             continue
@@ -268,13 +270,13 @@ def _of_gradient(mine: _Side, other: _Side, i: int, pairs: Mapping[int, int]) ->
             rules = f"{mine.rule(head)} sends {value_text(part)}, and in the reference {other.rule(twin)} sends "
             rules += value_text(right) + (f" ({formula})" if formula else "")
             hint = _hint(part, right, mine.grad(head), len(other.places(twin, j)), mine.name(i))
-            return head, ": ".join(filter(None, [said, rules, hint]))
-    heads = [" and ".join(map(side.made, side.users[k])) or "nothing" for side, k in ((mine, i), (other, j))]
-    return max(mine.users[i], default=i), f"{said}: it is used by {heads[0]}, and in the reference by {heads[1]}"
+            return head, ": ".join(filter(None, [both, rules, hint]))
+    heads = [" and ".join(map(side.expression, side.users[k])) or "nothing" for side, k in ((mine, i), (other, j))]
+    return max(mine.users[i], default=i), f"{both}: it is used by {heads[0]}, and in the reference by {heads[1]}"
 
 
 def _hint(part: Any, right: Any, g: Any, uses: int, name: str) -> str:
-    """What is wrong with what a rule sends, where that can be told."""
+    """The mistake in a rule, as a likely cause of the part that it sends; "" if no cause fits."""
     if _agree(part, -right):
         return "the sign is the other one"
     if uses > 1 and _agree(part * uses, right):

@@ -1,13 +1,19 @@
-// ---- the panels
+// ---- the panels, which explain a step
 import {html, joined, put} from "../html.js";
 import {thickness} from "../numbers.js";
+import {chosen, FOLDED, held, root, rootName, scene, scenes, sends, step, story} from "./state.js";
 import {
   $,
   ATOM,
+  bdi,
   bracketed,
+  code,
   fill,
+  isFolded,
   isName,
+  names,
   number,
+  operation,
   partial,
   plural,
   pretty,
@@ -16,17 +22,16 @@ import {
   termOf,
   thousands,
   token,
-  told,
   within,
+  words,
 } from "./words.js";
-import {chosen, el, flowOf, FOLDED, heatMap, root, rootName, scene, scenes, step, story, tip} from "./player.js";
 import {count} from "./recompute.js";
+import {el, flowOf, heatMap, tip} from "./marks.js";
 import {
   afterStep,
   bendsOf,
   canNudge,
   engine,
-  held,
   homeOf,
   leafOf,
   loweringRate,
@@ -35,81 +40,61 @@ import {
   result,
   strongest,
   touched,
-} from "./edit.js";
-import {shaken, swing, tellShake} from "./shake.js";
+} from "./engine.js";
 import {attention, grids} from "./grid.js";
 import {guessKey, score, tellGuesses, tellQuestion} from "./ask.js";
+import {shaken, swing, tellShake} from "./shake.js";
 
-function names(card) {
-  return Object.assign(
-    {out: termOf(card)},
-    card.into.filter(wire => !wire.count).map(wire => termOf(wire.tail)),
-  );
-}
-
-// A repeated box has no name
-export const words = card => card.into.map(wire => (wire.tail.times ? ["…", ATOM] : termOf(wire.tail)));
-const code = card => operation(card, words(card));
-const isSum = card => card.kind === "repeat" && card.op === "Σ" && !card.times && !card.into.some(wire => wire.count);
-
-// The op with its operands, in infix notation
-export function operation(card, terms) {
-  const [before, between, after, first, rest] = story.forms[card.form];
-  const parts = terms.map((term, k) => within(k ? rest : first, term));
-  const shown = parts.length > 6 ? [...parts.slice(0, 3), "…", parts.at(-1)] : parts;
-  return before + shown.join(between) + after;
-}
-
-// The phase of a step, both panels, and what is said aloud
+// The title of a step, the text of both panels, and a sentence for screen readers
 export function explanationsFor(k, card, state) {
-  const {kind} = scene.steps[k],
-    total = scene.forward.length,
-    back = scene.backward.length,
-    at = kind === "forward" ? k : k - total - 1;
-  const phases = {
-    start: "Ready",
-    forward: `Forward ${at} of ${total}`,
-    seed: "Backward begins",
-    backward: `Backward ${at} of ${back}`,
-    end: "Done",
-  };
-  return [
-    phases[kind],
-    ...{start: tellStart, forward: tellForward, seed: tellSeed, backward: tellBackward, end: tellEnd}[kind](
-      card,
-      state,
-    ),
-  ];
+  const total = scene.forward.length,
+    back = scene.backward.length;
+  const [title, explain] = {
+    start: ["Ready", tellStart],
+    forward: [`Forward ${k} of ${total}`, tellForward],
+    seed: ["Backward begins", tellSeed],
+    backward: [`Backward ${k - total - 1} of ${back}`, tellBackward],
+    end: ["Done", tellEnd],
+  }[scene.steps[k].phase];
+  return [title, ...explain(card, state)];
 }
 
 export function tell(now, state, card, paths, pending) {
-  const [phase, tale, rule, aloud] = explanationsFor(step, card, state),
+  const [title, tale, rule, aloud] = explanationsFor(step, card, state),
     asks = pending.length && !chosen,
     question = asks ? guessKey(step, pending[0]) : "";
   const why = asks ? tellQuestion(card, pending) : [tellGuesses(step), tale],
     ran = asks || shaken ? "" : chosen ? ranTo(chosen, state) : rule;
-  const said = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
-  $("phase").textContent = phase;
-  $("phase").className = now.kind === "forward" ? "forward" : ["seed", "backward"].includes(now.kind) ? "backward" : "";
-  // A guess is being typed
+  const sentence = asks ? `Guess the gradient of ${pending.map(tail => tail.name).join(" and of ")}.` : aloud;
+  $("phase").textContent = title;
+  $("phase").className =
+    now.phase === "forward" ? "forward" : ["seed", "backward"].includes(now.phase) ? "backward" : "";
+  // The form stays while the reader types a guess
   if (!question || $("why").dataset.asks !== question)
     put($("why"), shaken ? tellShake() : chosen ? [grids(chosen), tellPaths(state, paths)] : why);
   $("why").dataset.asks = question;
   if (!held?.moved) wrap([$("panels")]); // it measures, which takes half of a frame
   put($("ran"), ran);
   $("flow").hidden = !state.done.size;
+  const notes = [
+    scene.wires.some(wire => wire.local !== undefined) &&
+      html`<p>A line multiplies by its number, or by 1 if it has none.</p>`,
+    scene.wires.some(wire => flowOf(wire)?.look === "mixed") && html`<p>Two strands: numbers of both signs.</p>`,
+    scene.cards.some(card => card.tight) && html`<p>On a card: data, and <b>gradient</b> below.</p>`,
+    scene.cards.some(card => card.dots.length) && html`<p>● a use</p>`,
+  ];
   put(
     $("flow"),
     html`${["0.01", "1", "100"].map(size => html`<span><i style="height:${thickness(size)}px"></i>${size}</span>`)}
       <p>Gradient of ${rootName}: <b class="above">positive</b>, <b class="below">negative</b></p>
-      ${scene.wires.some(wire => wire.local !== undefined) ? html`<p>A line multiplies by its number, or by 1 if it has none.</p>` : ""}${scene.wires.some(wire => flowOf(wire)?.look === "mixed") ? html`<p>Two strands: numbers of both signs.</p>` : ""}${scene.cards.some(card => card.tight) ? html`<p>On a card: data, and <b>gradient</b> below.</p>` : ""}${scene.cards.some(card => card.dots.length) ? html`<p>● a use</p>` : ""}`,
+      ${notes.filter(Boolean)}`,
   );
   return shaken
     ? `${shaken.name} sways by 1, and ${rootName} by ${number(swing[engine.root] ?? 0)}.`
-    : `${phase}. ${said}`;
+    : `${title}. ${sentence}`;
 }
 
-// A table that is too wide is stacked
+// Stack the tables that are too wide
 export function wrap(panels) {
   const tables = panels.map(both => both.firstElementChild);
   for (const why of tables) why.classList.remove("wraps");
@@ -139,34 +124,34 @@ function tellStart() {
 }
 
 function tellForward(card) {
-  if (FOLDED.includes(card.kind) && !isSum(card)) return tellFold(card, "Compute");
+  if (isFolded(card)) return tellFold(card, "Compute");
   const written = operation(card, words(card));
-  const made = isName(card.name) ? `${card.name} = ` : "";
+  const assignment = isName(card.name) ? `${card.name} = ` : "";
   if (card.shape && (card.data === undefined || card.into.some(wire => wire.tail.data === undefined))) {
     const result = card.data === undefined ? card.shape : number(card.data);
     const shapes = operation(
       card,
       card.into.map(wire => [wire.tail.shape || (wire.tail.data === undefined ? "…" : number(wire.tail.data)), ATOM]),
     );
-    const why = html`<h2>Compute ${told(card.name)}</h2>
+    const why = html`<h2>Compute ${bdi(card.name)}</h2>
       <p>Its operands are ready, so the operation can run.</p>
-      <p class="math">${made}${told(written)}</p>
-      <p class="math">${told(shapes)} → ${token("value", result)}</p>`;
+      <p class="math">${assignment}${bdi(written)}</p>
+      <p class="math">${bdi(shapes)} → ${token("value", result)}</p>`;
     return [why, ranForward(card), `${card.name} ${card.data === undefined ? "has shape" : "equals"} ${result}.`];
   }
   const values = operation(
     card,
     card.into.map((wire, k) => (wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k))),
   );
-  const why = html`<h2>Compute ${told(card.name)}</h2>
+  const why = html`<h2>Compute ${bdi(card.name)}</h2>
     <p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
-    <p class="math">${made}${told(written)} = ${told(values)} = ${token("value", number(card.data))}</p>`;
+    <p class="math">${assignment}${bdi(written)} = ${bdi(values)} = ${token("value", number(card.data))}</p>`;
   return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
 
 function ranForward(card) {
-  const name = isName(card.name) ? `${card.name} = ` : "";
-  const line = card.hand_written ? `${name}…   # an operation of your own` : `${name}${code(card)}`;
+  const assignment = isName(card.name) ? `${card.name} = ` : "";
+  const line = `${assignment}${card.hand_written ? "…   # an operation of your own" : code(card)}`;
   return html`<p>
     Python ran <code>${line}</code> and the result keeps
     ${card.into.length === 1 ? "its operand" : `its ${card.into.length} operands`} and
@@ -185,9 +170,9 @@ function tellFold(card, doing) {
       ? `from ${plural(card.times, "call")}`
       : `${thousands(card.times)} of one kind, each used alike`);
   const facts = [card.nodes && plural(card.nodes, "node"), times].filter(Boolean);
-  const why = html`<h2>${doing} ${told(card.name)}</h2>
+  const why = html`<h2>${doing} ${bdi(card.name)}</h2>
     <p>This card stands for ${facts.join(", ") || "several operations"}.</p>
-    ${(card.heats ?? []).map(heat => html`<p>${tip(heat)}</p>`)}${inside}`;
+    ${card.heats.map(heat => html`<p>${tip(heat)}</p>`)}${inside}`;
   return [why, "", `${doing} ${card.name}.`];
 }
 
@@ -198,14 +183,14 @@ function tellSeed() {
   );
   const lines = starts
     .slice(0, 4)
-    .map(card => html`${told(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
+    .map(card => html`${bdi(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
   const why = inner
     ? html`<h2>From the rest of the graph a gradient arrives</h2>
         <p>What was done with this part's results has been gone through already.</p>
         <p class="math">${joined(lines, html`<br />`)}</p>`
     : html`<h2>Start at the end: ${partial(root, root)} = 1</h2>
         <p>
-          Move ${told(rootName)} a little, and it has moved by just that much. Every other gradient is made from this
+          Move ${bdi(rootName)} a little, and it has moved by just that much. Every other gradient is made from this
           1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}
         </p>
         <p class="math">${joined(lines, html`<br />`)}</p>`;
@@ -217,16 +202,16 @@ function tellSeed() {
 
 function tellBackward(card, state) {
   const mine = state.grads.get(card.i)?.value ?? card.grad,
-    wires = card.into.filter(wire => wire.tail.gifts.includes(wire));
-  const folded = (FOLDED.includes(card.kind) && !isSum(card)) || wires.some(wire => wire.count);
+    wires = card.into.filter(sends);
+  const folded = isFolded(card) || wires.some(wire => wire.count);
   if (folded && (!wires.length || wires.some(wire => wire.local === undefined)))
     return tellFold(card, "Push gradients back through");
   const written = folded ? "" : operation(card, words(card));
   const head = folded
-    ? html`Push the gradient back through ${told(card.name)}`
+    ? html`Push the gradient back through ${bdi(card.name)}`
     : !isName(card.name)
-      ? html`Push the gradient back through <span class="math">${told(written)}</span>`
-      : html`Push ${told(card.name)}.grad back through <span class="math">${told(card.name)} = ${told(written)}</span>`;
+      ? html`Push the gradient back through <span class="math">${bdi(written)}</span>`
+      : html`Push ${bdi(card.name)}.grad back through <span class="math">${bdi(card.name)} = ${bdi(written)}</span>`;
   const rows = wires.map(wire => tellPart(card, wire, mine, state));
   const numbers = wires.some(wire => wire.local !== undefined)
     ? html`<div class="heads">
@@ -234,7 +219,7 @@ function tellBackward(card, state) {
         ><span class="head">local derivative</span><span></span><span class="head">chain rule</span><span></span>
       </div>`
     : "";
-  const said = wires.map(wire =>
+  const aloud = wires.map(wire =>
     wire.local === undefined
       ? `${wire.tail.name} gets its part.`
       : `Gradient of ${wire.tail.name}: ${number(mine)} times ${number(wire.local)} is ${number(wire.part)}.`,
@@ -243,13 +228,13 @@ function tellBackward(card, state) {
     html`<h2>${head}</h2>
       <div class="rows chain">${numbers}${rows}</div>`,
     folded ? tellFold(card, "Inside of")[0] : ranBackward(card, wires, state),
-    said.join(" "),
+    aloud.join(" "),
   ];
 }
 
-// An inline heat-map
+// An inline heat-map of a card, "" if it has none of this name
 function picture(card, name) {
-  const heat = (card.heats ?? []).find(heat => heat.name === name);
+  const heat = card.heats.find(heat => heat.name === name);
   if (!heat) return "";
   const side = Math.max(4, Math.min(9, 60 / heat.rows)),
     wide = heat.columns * side,
@@ -266,7 +251,7 @@ function picture(card, name) {
   return svg;
 }
 
-// The sum up to this use
+// The sum of the gradients from the uses up to this use
 function soFar(operand, wire, {value, whole, count, counted}, uses) {
   const place = operand.gifts.indexOf(wire) + 1,
     before = counted - count,
@@ -288,16 +273,16 @@ function tellPart(card, wire, mine, state) {
   if (wire.local === undefined) {
     const rule = wire.rule === undefined ? "…" : fill(story.rules[wire.rule][1], names(card));
     const product = typeof wire.part === "number" ? number(wire.part) : operand.shape || "";
-    const given = picture(card, "grad"),
-      gets = picture(operand, "grad");
+    const gradient = picture(card, "grad");
     return html`<div>
-      ${start}<span>${token("up", told(rule))}</span><span>${given && "with g ="}</span><span>${given}</span
-      ><span>→</span><span>${gets}${token("product", product)}</span><span class="aside">${sum}</span>
+      ${start}<span>${token("up", bdi(rule))}</span><span>${gradient && "with g ="}</span><span>${gradient}</span
+      ><span>→</span><span>${picture(operand, "grad")}${token("product", product)}</span
+      ><span class="aside">${sum}</span>
     </div>`;
   }
   const known = /^−?[\d.]+$/.test(pretty(symbol)) || !symbol || symbol.length > 40;
   const local = html`${partial(termOf(card), termOf(operand))} =
-  ${known ? "" : html`${told(symbol)} = `}${number(wire.local)}`;
+  ${known ? "" : html`${bdi(symbol)} = `}${number(wire.local)}`;
   return html`<div>
     ${start}${token("up", html`${partial(root, termOf(card))} = ${number(mine)}`)}<span>×</span>${token("local", local)}<span>=</span>${token("product", number(wire.part))}<span
       class="aside"
@@ -306,10 +291,10 @@ function tellPart(card, wire, mine, state) {
   </div>`;
 }
 
-// The local derivative as one learns it
+// The local derivative in the form of textbooks
 const learnt = wire => story.rules[wire.rule][2] ?? story.rules[wire.rule][0];
 
-// As a line of code, as one learns it; with k = 1 the one that ran
+// A rule as a line of code, in the form of textbooks or, with k = 1, in the form that ran
 function ruleOf(wire, k = 2) {
   const [, ran, form] = story.rules[wire.rule],
     text = k > 1 && form ? `g * ${/ (\+|-|if) /.test(form.replace(/\(.*?\)/g, "")) ? `(${form})` : form}` : ran;
@@ -327,35 +312,35 @@ const asComputed = wires =>
       </details>`
     : "";
 
-// The rules that made the gradient of a node, the test of it, and what would change it most
+// The rules that computed the gradient of a node, its nudge test, and the leaves that would change it most
 export function ranTo(card, state) {
   const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3),
     rules = ruled.map(
-      wire => html`${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${told(wire.head.name)}`,
+      wire => html`${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${bdi(wire.head.name)}`,
     );
   const whole = state.grads.get(card.i)?.whole,
-    said = rules.length
+    ran = rules.length
       ? html`<p>The rule that ran: ${joined(rules, "; ")}.</p>
           ${asComputed(ruled)}`
       : "";
-  return whole && canNudge(card) ? [tellBends(card), said, tellNudge(card)] : said;
+  return whole && canNudge(card) ? [tellBends(card), ran, tellNudge(card)] : ran;
 }
 
-// Its name and, where it is not in this view, the scene that has it
+// The name of a node and, if this scene does not show it, the scene that does
 function placed(node) {
   const [card, at] = homeOf(node) ?? [];
   return !card
     ? "a leaf that has no card here"
-    : html`${told(card.name)}${at === scene || at.tab ? "" : html` of ${told(at.title)}`}`;
+    : html`${bdi(card.name)}${at === scene || at.tab ? "" : html` of ${bdi(at.title)}`}`;
 }
 
-// Which leaves move the gradient of this one
+// A sentence about the leaves that would change the gradient of this leaf most
 function tellBends(card) {
   const [first, second] = bendsOf(card),
     by = ([node, x]) => html`${placed(node)} by about ${number(x, "short")} for each 1`;
   if (!first) return "";
   return html`<p>
-    ${first[1] ? html`What would change ${told(card.name)}.grad most: ${by(first)}${second?.[1] ? html`, then ${by(second)}` : ""}.` : html`No small change of a leaf changes ${told(card.name)}.grad.`}
+    ${first[1] ? html`What would change ${bdi(card.name)}.grad most: ${by(first)}${second?.[1] ? html`, then ${by(second)}` : ""}.` : html`No small change of a leaf changes ${bdi(card.name)}.grad.`}
   </p>`;
 }
 
@@ -365,7 +350,7 @@ function ranBackward(card, wires, state) {
     : html`g, the gradient of <code>${code(card)}</code>`;
   const ruled = wires.filter(wire => wire.rule !== undefined),
     lines = ruled.map(wire => ruleOf(wire));
-  const said = card.hand_written
+  const ran = card.hand_written
     ? html`<p>Its <code>_backward</code> was written by hand: there is no rule to show, and no nudge test.</p>`
     : lines.length
       ? html`<p>The rule that ran: ${joined(lines.slice(0, 8), " ")}${lines.length > 8 ? " …" : ""} with ${g}</p>
@@ -374,7 +359,7 @@ function ranBackward(card, wires, state) {
   const complete = [...new Set(wires.map(wire => wire.tail))].filter(
     operand => canNudge(operand) && state.grads.get(operand.i)?.whole,
   );
-  return [said, complete.slice(0, 3).map(tellNudge)];
+  return [ran, complete.slice(0, 3).map(tellNudge)];
 }
 
 function tellNudge(card) {
@@ -386,26 +371,28 @@ function tellNudge(card) {
     ? html`<span class="good">✓ agrees</span>`
     : html`<span class="bad">✗ differs: a kink, or not finite</span>`;
   return html`<p>
-    Nudge test: ${told(place)} + ${+by.toPrecision(3)} moves ${told(rootName)} by ${number(moved, "fine")}; slope
+    Nudge test: ${bdi(place)} + ${+by.toPrecision(3)} moves ${bdi(rootName)} by ${number(moved, "fine")}; slope
     ${number(slope)} ${verdict}
   </p>`;
 }
 
 function tellEnd() {
   const moves = new Set(story.program?.moves),
-    rate = engine && !story.missing ? (loweringRate() ?? +$("rate").value) : 0;
+    known = engine && !story.missing,
+    canStep = known && moves.size,
+    rate = known ? (loweringRate() ?? +$("rate").value) : 0;
   const steps = scene.cards.filter(card => moves.has(card.node) && card.grad !== undefined && card.data !== undefined),
     more = moves.size - Math.min(steps.length, 4);
   const move = steps
     .slice(0, 4)
     .map(
       card =>
-        html`${told(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} =
+        html`${bdi(card.name)} ← ${number(card.data)} − ${rate} × ${bracketed(card.grad)} =
           <b>${number(+card.data - rate * card.grad)}</b>`,
     );
   if (move.length && more) move.push(`and ${thousands(more)} more`);
-  if (moves.size && engine && !story.missing)
-    move.push(html`${told(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
+  if (canStep) move.push(html`${bdi(rootName)} after it: <b>${number(afterStep(rate))}</b>, now ${number(result())}`);
+  const undo = touched ? html` <button type="button" class="undo">Reset</button>` : "";
   const here = strongest(
     scene.cards
       .filter(card => ["parameter", "input"].includes(card.kind) && !card.outside && card.node !== undefined)
@@ -413,22 +400,27 @@ function tellEnd() {
   );
   const leaves =
       here.length || !engine ? here : strongest([...engine.grads.entries()].filter(([node]) => engine.isLeaf(node))),
-    [node, grad] = leaves[0] ?? [];
-  const most =
-    leaves.length > 1 && grad
-      ? html`${told(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by
-        ${number(grad / 100)} for 0.01. `
-      : "";
+    [node, grad] = leaves[0] ?? [],
+    follows = leaves.length > 1 && grad;
+  const most = follows
+    ? html`${bdi(rootName)} follows ${placed(node)} most: by about ${number(grad, "short")} for each 1, so by
+      ${number(grad / 100)} for 0.01. `
+    : "";
+  const cells = scene.cards.some(card => card.heats.some(heat => Array.isArray(heat.of) && !heat.among))
+    ? ", or a cell to see the gradient of that weight"
+    : "";
+  const moved = scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf";
+  const descent = move.length
+    ? html` A step of gradient descent moves each ${moved} against its gradient:
+        <button type="button" class="step">Take a step</button>${undo}`
+    : "";
   const why = story.missing
     ? html`<h2>The forward pass is done</h2>
         <p class="bad">${story.missing}</p>`
     : html`${attention() ? grids(attention()) : ""}
         <h2>Every gradient is known</h2>
         ${score()}
-        <p>
-          ${most}Click a node to see its paths to
-          ${told(rootName)}${scene.cards.some(card => (card.heats ?? []).some(heat => Array.isArray(heat.of) && !heat.among)) ? ", or a cell to see the gradient of that weight" : ""}.${move.length ? html` A step of gradient descent moves each ${scene.cards.some(card => ["parameter", "module"].includes(card.kind)) ? "parameter" : "leaf"} against its gradient: <button type="button" class="step">Take a step</button>${touched ? html` <button type="button" class="undo">Reset</button>` : ""}` : ""}
-        </p>
+        <p>${most}Click a node to see its paths to ${bdi(rootName)}${cells}.${descent}</p>
         <p class="math">
           ${joined(
             move.map(text => html`<span class="token">${text}</span>`),
@@ -436,25 +428,34 @@ function tellEnd() {
           )}
         </p>`;
   const tests = nudged().map(card => ({name: card.name, grad: card.grad, ...nudgeOf(card)})),
-    odd = tests.filter(test => !test.agrees);
+    odd = tests.filter(test => !test.agrees),
+    differing = `${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}`;
   const errors = tests
     .filter(test => test.agrees && Math.abs(test.grad) > 1e-3)
     .map(test => 100 * Math.abs(test.slope / test.grad - 1));
-  const stepped =
-    moves.size && engine && !story.missing
-      ? html`<button type="button" class="step">
-            Take a
-            step${Number.isFinite(result()) ? html`: ${told(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
-          >${touched ? html` <button type="button" class="undo">Reset</button>` : ""}`
-      : "";
+  const stepped = canStep
+    ? html`<button type="button" class="step">
+          Take a
+          step${Number.isFinite(result()) ? html`: ${bdi(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
+        >${undo}`
+    : "";
+  const headline = follows
+    ? html`${bdi(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1`
+    : "Every gradient is known";
+  const agreeing = tests.length
+    ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>`
+    : "";
   put(
     $("rest"),
-    html`<b
-        >${leaves.length > 1 && grad ? html`${told(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : "Every gradient is known"}</b
-      ><span>Click a number: why?</span>${stepped}<span
-        >${odd.length ? html`<b class="bad">✗ nudged: ${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}</b>` : tests.length ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>` : ""}</span
+    html`<b>${headline}</b><span>Click a number: why?</span>${stepped}<span
+        >${odd.length ? html`<b class="bad">✗ nudged: ${differing}</b>` : agreeing}</span
       ><button type="button" class="whole">All of it</button>`,
   );
+  const furthest = Math.max(...errors),
+    off = furthest < 1e-3 ? "less than 0.001" : short(furthest);
+  const slopes = odd.length
+    ? html`<span class="bad">${differing}</span> (a kink, or not finite).`
+    : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${off} %` : ""}.`;
   const verdict =
     story.missing || !engine
       ? html`<p>${story.missing || story.program}</p>`
@@ -462,7 +463,7 @@ function tellEnd() {
         ? html`<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>`
         : html`<p>
             ${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again:
-            ${odd.length ? html`<span class="bad">${odd.map(card => card.name).join(", ")} differ${odd.length === 1 ? "s" : ""}</span> (a kink, or not finite).` : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${Math.max(...errors) < 1e-3 ? "less than 0.001" : short(Math.max(...errors))} %` : ""}.`}
+            ${slopes}
           </p>`;
   return [why, [remarked(), verdict], story.missing ? "The forward pass is done." : "Every gradient is known."];
 }
@@ -472,7 +473,7 @@ const keep = (list, head, tail) =>
   list.length > head + tail ? [...list.slice(0, head), "…", ...list.slice(list.length - tail)] : list;
 
 export function tellPaths(state, {hooked, exact, listed, all}) {
-  const name = told(chosen.name),
+  const name = bdi(chosen.name),
     grad = state.grads.get(chosen.i);
   if (chosen.kind === "constant" || !chosen.gifts.length) {
     const what =
@@ -484,21 +485,21 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
     return html`<h2>${name}</h2>
       <p>${what}</p>`;
   }
-  const made =
+  const formula =
     chosen.op && isName(chosen.name) && !FOLDED.includes(chosen.kind)
-      ? html`<p class="math">${told(chosen.name)} = ${told(code(chosen))}</p>`
+      ? html`<p class="math">${bdi(chosen.name)} = ${bdi(code(chosen))}</p>`
       : "";
   const question =
     chosen.data === undefined
-      ? html`<h2>How ${name} reaches ${told(rootName)}</h2>`
+      ? html`<h2>How ${name} reaches ${bdi(rootName)}</h2>`
       : html`<h2>Why is ${name}.grad ${grad?.whole ? number(grad.value) : "not complete yet"}?</h2>`;
-  const title = [question, made];
+  const title = [question, formula];
   if (hooked.length)
     return html`${title}
       <p>
-        The lines that light up lead from ${name} to ${told(rootName)}. A hook gave another gradient to
+        The lines that light up lead from ${name} to ${bdi(rootName)}. A hook gave another gradient to
         ${joined(
-          hooked.map(at => told(at.name)),
+          hooked.map(at => bdi(at.name)),
           ", ",
         )}:
         what is multiplied along a path is no longer all there is.
@@ -506,7 +507,7 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
   if (!exact)
     return html`${title}
       <p>
-        The lines that light up lead from ${name} to ${told(rootName)}. Some of them carry many numbers, or arrays, so
+        The lines that light up lead from ${name} to ${bdi(rootName)}. Some of them carry many numbers, or arrays, so
         there is no single product a path.
       </p>`;
   const worth = path => path.path.reduce((product, wire) => product * wire.local, +path.from);
@@ -535,7 +536,7 @@ export function tellPaths(state, {hooked, exact, listed, all}) {
     return html`<div>
       <span
         >${joined(
-          seen.map(word => told(word)),
+          seen.map(word => bdi(word)),
           " → ",
         )}</span
       ><span>${joined(shown, " × ")}</span><span>= ${token("up", number(worth(item)))}</span>

@@ -1,7 +1,8 @@
 """A backward pass for display: the gradient of every node.
 
-The pass is the engine's (`scalars.passes`), with a gradient of 1 at the root. It changes no `.grad`; hooks run, as they
-do in `grad()`. What the lines carried is computed a second time, for the nodes that are shown; see `drawing.carried`.
+The pass is the engine's (`scalars.passes`), with a gradient of 1 at the root. It changes no `.grad`. Hooks run, as in
+`grad()`. The gradients that each wire carried are computed a second time, for the nodes that are shown; see
+`drawing.carried`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,10 +21,10 @@ from ..drawing.data import overwritten
 
 @dataclass
 class Backprop:
-    """The gradients of a graph's nodes; if there are none, `missing` says why.
+    """The gradients of a graph's nodes. If there is no backward pass, `missing` says why.
 
-    `replaced` has the nodes whose gradient was replaced by a hook. `then` has the nodes whose data has changed since
-    the forward pass, with the data that was read then.
+    `replaced` has the nodes whose gradient was replaced by a hook. `then` has the nodes whose data changed after the
+    forward pass, with the data of the forward pass.
     """
 
     grads: dict[Node, Any] = field(default_factory=dict)
@@ -46,7 +47,8 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
         return Backprop(missing="Nothing here requires a gradient: only the forward pass is shown.", then=then)
     seed = 1.0 if root._is_number else _ones(root)
     inputs = [node for node in nodes if node.requires_grad]
-    inputs += [n for node in inputs if isinstance(node._row, Released) for n in node._operands]  # so that it raises
+    # With the operands of a released node among the inputs, the pass raises the error that is shown as `missing`
+    inputs += [n for node in inputs if isinstance(node._row, Released) for n in node._operands]
     try:
         grads = run_pass([root], [seed], inputs=inputs)[1]
     except RuntimeError as error:
@@ -55,7 +57,7 @@ def backprop(root: Node, nodes: Sequence[Node]) -> Backprop:
 
 
 def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node, Any]) -> set[Node]:
-    """The nodes whose gradient differs from the sum of its contributions because a hook returned another."""
+    """The nodes whose gradient differs from the sum of its contributions because a hook replaced it."""
     hooked = {node for node in nodes if node._hooks and node in grads}
     for node in reversed(nodes) if hooked else ():
         if node in grads and not hooked.isdisjoint(node._prev):
@@ -65,9 +67,9 @@ def _replaced(nodes: Sequence[Node], grads: dict[Node, Any], arrived: dict[Node,
 
 
 def changed_since(nodes: Sequence[Node]) -> dict[Node, Any]:
-    """The nodes whose data was changed after an op had read it, as by `opt.step()`, with the data that was read.
+    """The nodes whose data was changed after an op had read it, as by `opt.step()`, with the data that the op read.
 
-    What an op wrote over in place is computed again.
+    Data that an op overwrote in place are computed again.
     """
     then = overwritten(nodes)
     for node in nodes:
@@ -80,7 +82,7 @@ def changed_since(nodes: Sequence[Node]) -> dict[Node, Any]:
 
 
 def _read(node: Node) -> Iterable[tuple[Any, Any]]:
-    """(operand or node, saved data) for everything that the rules of a node use."""
+    """(operand or node, saved data) for all data that the rules of a node use."""
     row = node._row
     if not row or isinstance(row, Closure | Released) or (isinstance(row, Many) and not row.reads_values):
         return ()

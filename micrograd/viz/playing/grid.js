@@ -1,13 +1,14 @@
-// ---- a chosen array as large grids, its gradient beside it; with letters on the axes, and arcs over the word
+// ---- a chosen array and its gradient as large grids, with letters on the axes, and arcs over the word
 import {html} from "../html.js";
-import {$, number, told} from "./words.js";
-import {el, hue, scene, story} from "./player.js";
-import {engine} from "./edit.js";
+import {scene, story} from "./state.js";
+import {$, bdi, number} from "./words.js";
+import {cellClass, el, hue} from "./marks.js";
+import {engine} from "./engine.js";
 
 const CELLS = 24; // the most rows and columns of an array
-const LONGEST = 4; // and the most matrices
+const LONGEST = 4; // the most matrices of an array
 const sideOf = rows => Math.max(16, Math.min(32, Math.floor(150 / rows))); // of a cell, in pixels
-// What opens by itself: a softmax of (..., T, T)
+// The card whose grids open without a click: a softmax of shape (..., T, T)
 export const attention = () =>
   story.letters &&
   scene.cards.find(({call, node}) => {
@@ -17,7 +18,7 @@ export const attention = () =>
 const letterOf = (n, k) => story.letters?.find(word => [...word].length === n)?.[k] ?? "";
 
 export function grids(card) {
-  const x = card.heats && engine?.data[card.node];
+  const x = card.heats.length && engine?.data[card.node];
   if (!x?.shape || x.shape.length < 2) return "";
   const [rows, columns] = x.shape.slice(-2),
     many = Math.min(LONGEST, x.length / rows / columns);
@@ -66,7 +67,7 @@ function gridOf(card, name, all, k, rows, columns) {
         width: SIDE - 1,
         height: SIDE - 1,
         "data-row": i,
-        class: `cell ${Number.isNaN(y) ? "nan" : y > 0 ? "high" : y < 0 ? "low" : "zero"}`,
+        class: cellClass(y),
         opacity: y ? (0.1 + (0.9 * Math.abs(y)) / most).toFixed(2) : 1,
       },
       svg,
@@ -79,12 +80,12 @@ function gridOf(card, name, all, k, rows, columns) {
     );
   }
   return html`<figure>
-    <figcaption>${told(card.name)}.${title}</figcaption>
+    <figcaption>${bdi(card.name)}.${title}</figcaption>
     ${svg}
   </figure>`;
 }
 
-// Arcs from a letter of the word to those that its row looks at, and what it says
+// Draw arcs from a letter of the word to the letters that its row looks at; returns the row as text
 function readRow(svg, i) {
   const [node, name, ...at] = svg.dataset.at.split(","),
     [k, rows, columns, high, left] = at.map(Number),

@@ -1,15 +1,15 @@
 """When each element of a moving picture is visible: CSS keyframes for a loop, or one moment of it.
 
-Without its animation each class of a loop shows the final state: elements that appear and stay are visible, temporary
-ones are hidden. That is what readers get who prefer reduced motion, or whose viewer does not support animations.
+Without its animation each class of a loop shows the final state: elements that appear and stay are visible, and
+temporary elements are hidden. Readers who prefer reduced motion, or whose viewer has no animations, see this state.
 """
 
 FADE = 0.16  # duration of a fade, as a fraction of a step
-LAND = 0.5  # when a number arrives that travels along a line
+LAND = 0.5  # when a number that travels along a line arrives, as a fraction of a step
 
 
 class Moment:
-    """One step of a moving picture, at its end: an element has no class where it is seen, and None where it is not."""
+    """The end of a single step of a moving picture: a visible element has the class "", a hidden element None."""
 
     def __init__(self, step: int):
         self.step = step
@@ -25,7 +25,7 @@ class Moment:
         return "waiting" if self.step < step else ""
 
     def drawn(self, step: int, backward: bool = False) -> str | None:
-        """Classes for a line that is drawn during `step`: what travels has arrived."""
+        """None: a line that is drawn during a step is hidden at the end of this step."""
         return None
 
     def style(self) -> str:
@@ -34,7 +34,7 @@ class Moment:
 
 
 class Clock:
-    """Makes classes that say when an element is visible, and the style sheet for them; it begins again after `steps`.
+    """Makes classes that say when an element is visible, and their style sheet. The loop begins again after `steps`.
 
     >>> clock = Clock(4, seconds=1.0)
     >>> clock.between(2, 4), clock.between(1, 3)
@@ -56,7 +56,7 @@ class Clock:
         return self._rule(f"{name}-{end}", first + last, at_rest="opacity:0;")
 
     def landing(self, step: int, end: int) -> str:
-        """The same, for a number that travels to its place during `step`."""
+        """Classes for a number that travels to its place during `step`, and is visible there until `end`."""
         return self.between(step, end, LAND)
 
     def faint_until(self, step: int) -> str:
@@ -75,7 +75,7 @@ class Clock:
         return self._rule(name, frames, at_rest="opacity:0;stroke-dasharray:1 2;")
 
     def moved(self, shifts: dict[int, float], at_rest: str) -> str:
-        """Classes for what is shifted to the side, from each of these steps on by a number of pixels."""
+        """Classes for an element that moves sideways. `shifts` has, by step, the pixels to which it moves then."""
         frames, before = "", 0.0
         for step, shift in sorted(shifts.items()):
             frames += f"{self._at(step)}{{transform:translateX({before:.4g}px)}}"

@@ -1,18 +1,29 @@
-// ---- labels: what a line multiplies by stands beside it, where it is flat and nothing else is; what travels at a step
-// is in a box on the line
-import {$, short} from "./words.js";
-import {chosen, el, flowOf, pathsFrom, reach, scene, slopeOf} from "./player.js";
-import {held} from "./edit.js";
+// ---- labels: the factor of a line stands beside it, where the line is flat and has room. The number that travels at a
+// step is in a box on the line
+import {cardAt, chosen, held, pathsFrom, reach, scene} from "./state.js";
+import {$, isName, short} from "./words.js";
+import {el, flowOf} from "./marks.js";
 import {shaken} from "./shake.js";
 
 const HIGH = 13; // the height of a label
 const NEAR_BY = 4; // between two points of a line
-const FULL = {label: 90, card: 300, line: 14, near: 3}; // what a place costs
-// A line without a number multiplies by 1
+const FULL = {label: 90, card: 300, line: 14, near: 3}; // the cost of a place that covers one of these
+
+// The local derivative as text; on a folded box with its name, if this is short
+function slopeOf({head, tail, local, folded}) {
+  const named = `d${head.name}/d${tail.name} = ${short(local)}`;
+  return folded && isName(head.name) && isName(tail.name) && named.length < 14
+    ? named
+    : local === undefined
+      ? ""
+      : `× ${short(local)}`;
+}
+
+// The factor of a line as text; a line without a text multiplies by 1
 export const factor = wire => (wire.local === undefined || short(wire.local) === "1.00" ? "" : slopeOf(wire));
 export const labelWidth = (text, small) => text.length * (small ? 7.85 : 7.25) + 4;
 
-// Along the line that `curve` draws
+// Points along the line that `curve` draws
 function pointsOf(route) {
   return route.slice(1).flatMap(([x1, y1], k) => {
     const [x0, y0] = route[k],
@@ -29,7 +40,7 @@ function pointsOf(route) {
 
 const cellOf = (x, y) => `${Math.floor(x / 24)} ${Math.floor(y / 24)}`;
 
-// Where the lines and the cards of the scene are
+// Note where the lines of the scene are, and place their labels
 export function survey() {
   scene.ground = new Map();
   for (const wire of scene.wires) {
@@ -44,7 +55,7 @@ export function survey() {
   for (const wire of scene.wires) place(wire);
 }
 
-// The label of a line, or a longer one
+// The text of a line's label; a label that grew gets a new place
 function place(wire) {
   const text = wire.pill && !scene.crowded && factor(wire),
     width = text && labelWidth(text, scene.small);
@@ -52,7 +63,7 @@ function place(wire) {
   return text;
 }
 
-// Of a label there
+// The cost of a label at this place
 function costOf(/** @type {number[]} */ [x, y, width, height], wire) {
   let cost = x < -8 || y < -8 || x + width > scene.size[0] + 8 || y + height > scene.size[1] + 8 ? 200 : 0;
   for (const other of scene.wires)
@@ -100,11 +111,11 @@ function spotBeside(wire, width) {
   return best;
 }
 
-const boxOf = ({label, at}) => (label.firstElementChild ? at : null); // of what is shown at a line
+const boxOf = ({label, at}) => (label.firstElementChild ? at : null); // the place and size of a line's label
 const covers = ([x, y, width, height], [left, top, wide, tall]) =>
   x < left + wide && left < x + width && y < top + tall && top < y + height;
 
-// The boxes of a step: none covers another or leaves the scene, and labels that they would cover go
+// Spread the boxes of a step, so that none covers another or leaves the scene, and remove the labels that they cover
 export function spread(wires) {
   const active = wires.filter(boxOf).sort((a, b) => a.pill[1] - b.pill[1]),
     tall = wire => boxOf(wire)[3] + 3;
@@ -126,10 +137,10 @@ export function spread(wires) {
       wire.label.replaceChildren();
 }
 
-export const pillBox = wire => (boxOf(wire) ? [{box: boxOf(wire)}] : []); // as a card, for the view to follow
+export const pillBox = wire => (boxOf(wire) ? [{box: boxOf(wire)}] : []); // in the form of a card, which the view can follow
 const pillWidth = (line, {looks, small}) => line.length * (small ? 7.85 : 7.35) + (looks ? 8 : 14);
 
-// Lines of text in a frame, about a point; its place and size
+// Draw lines of text in a box around a point; returns the place and size of the box
 function drawBox([x, y], lines, into) {
   const width = Math.max(...lines.map(line => pillWidth(line, scene))),
     height = lines.length * 16 + 6,
@@ -139,26 +150,29 @@ function drawBox([x, y], lines, into) {
   return at;
 }
 
-// What travels along a line
-export function showPill(wire, kind, lines) {
-  wire.label.replaceChildren();
-  wire.label.removeAttribute("transform");
-  wire.label.setAttribute("class", `pill ${kind}`);
+// Empty the label of a line
+function clear({label}, look) {
+  label.replaceChildren();
+  label.removeAttribute("transform");
+  label.setAttribute("class", `pill ${look}`);
+}
+
+// Show the number that travels along a line
+export function showPill(wire, look, lines) {
+  clear(wire, look);
   if (wire.pill && lines) wire.at = drawBox(wire.pill, lines, wire.label);
 }
 
-// What a line multiplies by
-export function showFactor(wire, kind) {
+// Show the factor of a line
+export function showFactor(wire, look) {
   const text = place(wire);
-  wire.label.replaceChildren();
-  wire.label.removeAttribute("transform");
-  wire.label.setAttribute("class", `pill beside ${kind}`);
+  clear(wire, `beside ${look}`);
   if (!text) return;
   wire.at = [...wire.spot];
   el("text", {x: wire.at[0] + wire.at[2] / 2, y: wire.at[1] + HIGH - 2.5}, wire.label, text);
 }
 
-// ---- under the mouse: of a line the product that it sends, of a card the paths that lead on from it
+// ---- under the mouse: the product that a line sends, or the paths that lead on from a card
 export const productOf = wire => [`${short(wire.head.grad)} × ${short(wire.local)}`, `= ${short(wire.part)}`];
 let pointed = null;
 export const pointNowhere = () => {
@@ -176,17 +190,16 @@ function pointAt(at) {
   fade(chosen ? pathsFrom(chosen) : paths);
 }
 
-// All lines that are not on these paths, if there are any
+// Fade all lines that are not on these paths, if there are paths
 export function fade(paths) {
   for (const wire of scene.wires)
     for (const part of [wire.group, wire.label])
       part.classList.toggle("off", !!paths?.onPath.size && !paths.onPath.has(wire));
 }
 
-$("scroll").addEventListener("pointerover", ({target, pointerType}) => {
-  if (pointerType !== "mouse" || held) return;
-  const card = target.closest(".card"),
-    line = card ? null : target.closest(".wire");
-  pointAt(card ? scene.cards.find(({group}) => group === card) : line && scene.wires.find(({group}) => group === line));
+$("scroll").addEventListener("pointerover", event => {
+  if (event.pointerType !== "mouse" || held) return;
+  const line = event.target.closest(".wire");
+  pointAt(cardAt(event) ?? (line && scene.wires.find(({group}) => group === line)));
 });
 $("scroll").addEventListener("pointerleave", () => pointAt(null));

@@ -1,40 +1,42 @@
-// ---- a dense layer, opened: two tables. In each cell of the gradients stands a number from the right times one above
-import {endWhole} from "./view.js";
+// ---- a dense layer as two tables. A cell of the gradients has the number from the right times the number above it
+import "./main.js";
 import {html, put} from "../html.js";
 import {written} from "../numbers.js";
+import {atEnd, chosen, scene, stateAt, step, story} from "./state.js";
 import {$, short} from "./words.js";
-import {atEnd, chosen, el, hue, scene, stateAt, step, story} from "./player.js";
-import {engine} from "./edit.js";
+import {cellClass, el, hue} from "./marks.js";
+import {engine} from "./engine.js";
+import {endWhole} from "./view.js";
 
 const MOST_CELLS = 32; // rows and columns of a table, as in draw_layer.py
-const MOST_SEEN = 64; // samples that are seen beside each other
+const MOST_SEEN = 64; // the most samples that are shown beside each other
 let wantsTable = true;
 let tabledCard = null;
 let tabled = null;
 let filled = null;
-let sample = 0; // from 1; 0 is all
+let sample = 0; // counted from 1; 0 stands for all samples
 let picked = null;
 const tableBox = Object.assign(document.createElement("div"), {id: "table", hidden: true, tabIndex: -1});
 const tabler = Object.assign(document.createElement("button"), {type: "button", className: "tabler"});
 $("stage").append(tableBox);
 
-// What a table is made of: the rows of the weights, the biases and, for each sample, what came in and what came back.
+// The numbers of the tables: the rows of weights, the biases and, for each sample, its inputs and its gradients
 function layerOf(at, card) {
   if (!engine || story.missing) return null;
   const [only] = at.forward,
     one = card ?? (at.forward.length === 1 ? at.cards[only] : null);
-  const found = one?.call === "linear" ? linearLayer(one.node) : !card && at.layer ? neuronLayer(at.layer) : null;
-  const fits = found && found.grads && Math.max(found.weights.length, found.weights[0].length) <= MOST_CELLS;
+  const layer = one?.call === "linear" ? linearLayer(one.node) : !card && at.layer ? neuronLayer(at.layer) : null;
+  const fits = layer && layer.grads && Math.max(layer.weights.length, layer.weights[0].length) <= MOST_CELLS;
   return fits &&
-    found.grads.every((row, i) =>
+    layer.grads.every((row, i) =>
       row.every((g, j) =>
         near(
           g,
-          found.inputs.reduce((sum, x, s) => sum + found.sent[s][i] * x[j], 0),
+          layer.inputs.reduce((sum, x, s) => sum + layer.sent[s][i] * x[j], 0),
         ),
       ),
     )
-    ? found
+    ? layer
     : null;
 }
 
@@ -43,7 +45,7 @@ const usersOf = id =>
   story.program.nodes.flatMap((node, i) => (Array.isArray(node) && node.indexOf(id, 1) > 0 ? [i] : []));
 const gradOf = id => engine.grads[id] ?? 0;
 
-// Of Values: each weight has a product for each sample, and each bias a sum
+// A layer of Values: each weight has a product for each sample, and each bias has a sum
 function neuronLayer(rows) {
   if (rows.some(row => row.length !== rows[0].length || row.includes(null))) return null;
   const other = (i, w) => {
@@ -73,7 +75,7 @@ function neuronLayer(rows) {
 const asRows = x =>
   Array.from({length: x.length / x.shape.at(-1)}, (_, i) => [...x.slice(i * x.shape.at(-1), (i + 1) * x.shape.at(-1))]);
 
-// Of arrays: the rows of the batch are its samples, and each call has its own
+// A layer of arrays: the rows of the batch are its samples, and each call has its own batch
 function linearLayer(node) {
   const [, , weight, bias] = story.program.nodes[node] ?? [],
     calls = usersOf(weight).filter(i => story.program.nodes[i][2] === weight && story.program.nodes[i][3] === bias);
@@ -97,8 +99,8 @@ const largest = rows => Math.max(...rows.flat().map(Math.abs).filter(Number.isFi
 const sumOf = (layer, x, i) => layer.weights[i].reduce((sum, w, j) => sum + w * x[j], layer.biases[i]);
 const saidSample = many => (sample ? `${sample} of ${many}` : `all ${many}, added up`);
 
-// Of a cell and of one at the edges. Cells have numbers where a row of them has room, however many rows there are; at
-// the edges all have, or all are strips
+// The size of a cell, and of a cell at the edges. Cells have numbers if a row of them has room, however many rows there
+// are. At the edges all cells have numbers, or all are strips
 function sizesOf(rows, columns, seen, many) {
   const wide = tableBox.clientWidth - 32,
     stacked = wide < 2 * FIGURE + BETWEEN,
@@ -151,8 +153,13 @@ function drawTable(layer) {
             aria-valuetext="${saidSample(many)}"
           /><output for="sample">${saidSample(many)}</output>
         </p>`;
-  const held = document.activeElement,
-    kept = held?.id === "sample" ? "#sample" : held?.closest?.("#table svg") ? `[data-way=${held.dataset.way}]` : "";
+  const focused = document.activeElement,
+    kept =
+      focused?.id === "sample"
+        ? "#sample"
+        : focused?.closest?.("#table svg")
+          ? `[data-way=${focused.dataset.way}]`
+          : "";
   const product =
     many > 1 && !sample
       ? html`Each cell: its products, one for each sample, added up: <b>g.T @ x</b>.`
@@ -218,7 +225,7 @@ function figureOf(
         width: spaced(wide),
         height: spaced(tall),
         rx: 2,
-        class: `cell ${Number.isNaN(number) ? "nan" : number > 0 ? "high" : number < 0 ? "low" : "zero"}`,
+        class: cellClass(number),
         "fill-opacity": shade,
         ...at,
       },
@@ -251,7 +258,7 @@ function figureOf(
 const times = (a, b) => `${short(a)} × ${short(b)}`;
 const colouredOf = x => html`<b class="${hue(x)}">${short(x)}</b>`;
 
-// A cell: what it is made of lights up in both tables, and is told
+// Choose a cell: its factors light up in both tables, and a sentence says its product
 function pick(i, j) {
   const {
       layer,
@@ -304,7 +311,7 @@ function pick(i, j) {
   );
 }
 
-// ---- when it is shown
+// ---- when the tables are shown
 function showTable() {
   const card = chosen?.call === "linear" ? chosen : null,
     own = !chosen && atEnd() && layerOf(scene),

@@ -1,7 +1,7 @@
 """The coordinates of a scene: its cards, its wires, and the labels ("pills") on the wires.
 
-`arrange` places the cards. Each wire that carries numbers gets a pill, on its last bend before the card that it enters;
-pills that would overlap are pushed apart.
+`arrange` places the cards. Each wire that leads to the right gets a pill, on its last bend before the card that it
+enters. Pills that would overlap are pushed apart.
 """
 
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from .views import Scene, Wire
 
 PILL = (70.0, 38.0)
 ROUNDS = 40  # the most passes that push pills apart
-CROWDED, MOST_AT_A_CARD = 70, 12  # with more wires in a scene, or into a card, not all pills fit
+CROWDED, MOST_AT_A_CARD = 70, 12  # the most wires in a scene, and into a card, whose pills all fit
 
 
 @dataclass
 class PlacedScene(Arranged):
     """The coordinates of a scene: `pills` are the centres of the pills of its wires, if any.
 
-    If `crowded`, the pills do not fit all at once, only those of the wires into one card. In a film, `labels` are the
-    centres of what the wires multiply by, and cards are `small` if all are single numbers.
+    In a `crowded` scene only the pills of the wires into a single card fit at the same time. In a film, `labels` are
+    the centres of the factors beside the wires, and cards are `small` if each of them shows a single number.
     """
 
     pills: list[Point | None] = field(default_factory=list)
@@ -80,8 +80,8 @@ def _push(spots: dict[int, Point], upper: int, lower: int) -> bool:
 
 def _on_bend(route: list[Point]) -> Point:
     """The midpoint of a wire's last segment that is long enough for a pill, near its end."""
-    stretches = [(p, q) for p, q in pairwise(route) if q[0] - p[0] > PILL[0]] or [(route[-2], route[-1])]
-    (x0, y0), (x1, y1) = stretches[-1]
+    segments = [(p, q) for p, q in pairwise(route) if q[0] - p[0] > PILL[0]] or [(route[-2], route[-1])]
+    (x0, y0), (x1, y1) = segments[-1]
     if y0 == y1:
         x0 = max(x0, x1 - PILL[0] - 60)
     return (x0 + x1) / 2, (y0 + y1) / 2

@@ -1,6 +1,6 @@
-"""`player`: one HTML page that steps forward and backward through a graph. Joins story, stages and template.
+"""`player`: an HTML page that steps forward and backward through a graph. It joins story, places and template.
 
-A page that embeds a player talks to it with `postMessage`; each message is an object whose `micrograd` says what it is:
+A page that embeds a player talks to it with `postMessage`. The field `micrograd` of each message says what is sent:
 
     {micrograd: "story", story: {...}}    to the player: show this graph. `story` is what `player(g).story()` returns,
                                           as JSON data. Where the graph has the shape of the one before, the view, the
@@ -13,7 +13,7 @@ A page that embeds a player talks to it with `postMessage`; each message is an o
     {micrograd: "grads", grads: [...]}    from the player to its parent, in the same order.
     {micrograd: "size", height: 640}      from the player to its parent, of another origin: the height that it needs,
                                           in pixels, whenever that changes. A parent of the same origin need do
-                                          nothing: the player sets the height of its frame.
+                                          nothing, since the player sets the height of its frame.
     {micrograd: "leaf", leaf: 0, name: "a", value: 1.5}
                                           from the player to its parent: somebody changed a leaf in the page. `leaf`
                                           counts the leaves of the graph, in the order of `trace(root)[0]`.
@@ -58,8 +58,8 @@ class Player(Page):
         """Write the page, or the steps of its first view as a moving picture.
 
         Args:
-            path: ends in ".gif" (needs resvg-py and Pillow), in ".mp4" (needs resvg-py and the program ffmpeg), or is
-                that of a page.
+            path: the name of a page, or a name that ends in ".gif" (needs resvg-py and Pillow) or in ".mp4" (needs
+                resvg-py and the program ffmpeg).
             seconds: duration of a step, in a moving picture.
 
         Returns:
@@ -73,13 +73,12 @@ class Player(Page):
         target = Path(path)
         if target.suffix.lower() not in (".gif", ".mp4"):
             return super().save(path)
-        if not seconds > 0:
-            raise ValueError(f"seconds is {seconds}; it must be above 0")
-        save_film(Timeline(self.scene, placed(self.scene, film=True)).pictures(), target, seconds, hold=2 * seconds)
+        film = Timeline(self.scene, placed(self.scene, film=True), seconds)
+        save_film(film.pictures(), target, seconds, hold=2 * seconds)
         return target
 
     def story(self) -> dict[str, Any]:
-        """What the page shows, as JSON data; send it to a page that is open, and it is redrawn in place.
+        """The graph that the page shows, as JSON data. A page that is open and receives this data is redrawn in place.
 
         >>> from micrograd import Value
         >>> player(Value(2.0, label="a") * 3).story()["title"]
@@ -89,8 +88,8 @@ class Player(Page):
 
 
 SHEETS = "palette.css playing/player.css"
-SCRIPT = "playing/view.js", SHEETS  # the module that begins a page and imports the rest, and its style sheets
-SCRIPT_OF_LAYERS = "playing/layer.js", f"{SHEETS} playing/layer.css"  # of a page with a dense layer: view.js and tables
+SCRIPT = "playing/main.js", SHEETS  # the module that begins a page and imports all other modules; its style sheets
+SCRIPT_OF_LAYERS = "playing/layer.js", f"{SHEETS} playing/layer.css"  # of a page with a dense layer: main.js and tables
 
 
 def player(
@@ -152,15 +151,15 @@ def player(
 
 
 def _letters(names: Mapping[Any, Any] | None) -> tuple[list[str], Mapping[str, Any] | None]:
-    """The words for nodes, and the variables by name: None, for those of the caller, if only words are given."""
+    """The words for nodes, and the variables by name, which are None for the caller's if `names` has only words."""
     words = {x: word for x, word in (names or {}).items() if is_node(x)}
     for x, word in words.items():
         shape = getattr(x, "shape", ())
         if not isinstance(word, str) or len(word) not in shape:
             fits = f"a word has one letter for each place of an axis, and the node has the shape {tuple(shape)}"
             raise ValueError(f"names has {word!r:.40}: {fits}")
-    others = {name: x for name, x in (names or {}).items() if not is_node(name)}
-    return [*words.values()], others if others or names == {} else None
+    variables = {name: x for name, x in (names or {}).items() if not is_node(name)}
+    return [*words.values()], variables if variables or names == {} else None
 
 
 def _page(title: str, data: Any, script: str, still: str = "") -> str:
@@ -168,19 +167,19 @@ def _page(title: str, data: Any, script: str, still: str = "") -> str:
 
 
 def _table(graph: Picture) -> str:
-    """What the page shows where no script runs: the numbers of each box."""
+    """The numbers of each box, which a page without scripts shows."""
     rows = [[title(box), *[" ".join(row) for row in box.rows]] for box in graph.boxes]
     cells = "".join("<tr><td>" + "<td>".join(map(escape, row)) for row in rows)
     return f"<style>#app{{display:none}}</style><table><caption>{escape(summary(graph))}</caption>{cells}</table>"
 
 
 def template() -> str:
-    """A player's page whose story is `null`: another page puts one in its place, and frames it."""
+    """A player's page whose story is `null`. A page that frames players puts their stories in this place."""
     return _page("player", None, source(*SCRIPT_OF_LAYERS))
 
 
 # ------------------------------------------------------------------------------------------------ to plain data
-Known = dict[str, dict[str, int]]  # of each kind, the values that many cards or wires share, as JSON, with their index
+Known = dict[str, dict[str, int]]  # of each table, the values that several cards or wires share, as JSON, by index
 
 
 def plain(story: Story) -> dict[str, Any]:
@@ -191,15 +190,15 @@ def plain(story: Story) -> dict[str, Any]:
         **{name: getattr(story, name) for name in ("title", "nodes", "missing", "changed", "program")},
         "root": [shorten(root, 24, "\u2026"), strength],
         "scenes": [_scene(scene, placed(scene), known, not isinstance(story.program, str)) for scene in story.scenes],
-        **{kind: [json.loads(x) for x in shared] for kind, shared in known.items()},
+        **{table: [json.loads(x) for x in shared] for table, shared in known.items()},
         **_without_defaults(remark=story.remark),
     }
 
 
 def _scene(scene: Scene, drawn: PlacedScene, known: Known, computed: bool) -> dict[str, Any]:
-    """Nodes are counted from `base`: scenes of neurons that are built alike are then the same text but for that.
+    """A scene as JSON data. If the page computes the graph again, the data has the uses that each wire stands for.
 
-    What a line stands for is told where the page computes the graph: it follows a change.
+    Nodes are counted from `base`. Scenes of neurons of the same shape then differ in `base` alone, and compress well.
     """
     uses = Counter(wire.head for wire in scene.wires)
     base = min((card.node for card in scene.cards if card.node is not None), default=0)
@@ -219,7 +218,7 @@ def _scene(scene: Scene, drawn: PlacedScene, known: Known, computed: bool) -> di
 
 
 def _number_of(x: Any, known: dict[str, int]) -> int:
-    """The index of x in a table of values shared by many cards or wires; adds it if it is new."""
+    """The index of x in a table of values that several cards or wires share. A new value is added to the table."""
     return known.setdefault(json.dumps(x), len(known))
 
 
@@ -279,17 +278,17 @@ def _wire(
         weight=None if wire.weight is None else wire.weight - base,
         route=[*map(round, _points(route))],
         pill=_points([pill]) if pill else None,
-        uses=_steps(wire.uses, base) if computed and not wire.single and not _found(wire, scene) else [],
+        uses=_steps(wire.uses, base) if computed and not wire.single and not _use_is_implied(wire, scene) else [],
     )
 
 
-def _found(wire: Wire, scene: Scene) -> bool:
-    """True if the page finds the one use of a line by itself: the product of what it comes from with its weight."""
+def _use_is_implied(wire: Wire, scene: Scene) -> bool:
+    """True if the page knows the single use of a wire without its data: the product of its tail and its weight."""
     return len(wire.uses) == 1 and wire.weight is not None and scene.cards[wire.tail].node is not None
 
 
 def _steps(uses: list[tuple[int, int]], base: int) -> list[int]:
-    """The node and the operand's place of each use in one list, the node as the distance from the one before."""
+    """A flat list: for each use the distance of its node from that of the use before, then the place of its operand."""
     return [x for (i, k), (before, _) in zip(uses, [(base, 0), *uses], strict=False) for x in (i - before, k)]
 
 
@@ -303,7 +302,7 @@ def _without_defaults(**all: Any) -> dict[str, Any]:
 
 
 def _rounded(x: Any) -> float | str | None:
-    """A number for JSON, with ten digits, more than is shown; nan and infinity become JavaScript's names for them."""
+    """A number for JSON, with ten digits, more than the page shows. JavaScript's names stand for nan and infinity."""
     if x is None:
         return None
     return float(f"{x + 0.0:.10g}") if x - x == 0 else "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"

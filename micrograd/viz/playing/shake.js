@@ -1,10 +1,10 @@
-// ---- shake a leaf: each card downstream sways by its own derivative, and each line says the ratio of two swings
+// ---- a shaken leaf: each card downstream sways by its derivative, and each line shows the ratio of two swings
 import {html} from "../html.js";
 import {thickness} from "../numbers.js";
-import {number, partial, short, termOf, token, told} from "./words.js";
-import {el, hue, root, rootName, scene, setStep, show, stop} from "./player.js";
-import {engine, leafOf, refusal, say} from "./edit.js";
-import {pendingAt} from "./ask.js";
+import {root, rootName, scene} from "./state.js";
+import {bdi, number, partial, short, termOf, token} from "./words.js";
+import {el, hue} from "./marks.js";
+import {engine} from "./engine.js";
 
 export let shaken = null;
 export let swing = null;
@@ -13,19 +13,10 @@ export function calmDown() {
   shaken = swing = null;
 }
 
-export function shake(card) {
-  const leaf = card && typeof leafOf(card) === "number" && engine.data.every(x => typeof x === "number");
-  if (card && !leaf)
-    return say(
-      refusal(card) || `${card.name} cannot be shaken: only a leaf that is one number, in a graph of numbers, can.`,
-    );
-  if (card && scene.steps.some((_, k) => pendingAt(k).length))
-    return say("A shake shows the gradients that are asked: guess them first, or turn “Guess first” off.");
-  stop();
+// A leaf that is shaken a second time calms down
+export function swingFrom(card) {
   shaken = card === shaken ? null : card;
   swing = shaken && engine.swings(card.node);
-  if (shaken) setStep(scene.steps.length - 1);
-  show();
 }
 
 const swings = wire => (swing?.[wire.tail.node] && wire.local !== undefined ? swing[wire.tail.node] * wire.local : 0);
@@ -42,7 +33,7 @@ export function sway() {
     const size = 2 * thickness(own),
       most = Math.max(...parts.map(Math.abs));
     card.group.style.setProperty("--sway", `${size * Math.sign(own)}px`);
-    // Where paths meet, what each brings, then the sum
+    // Where paths meet, a bar for the swing from each path, then a bar for their sum
     parts.slice(parts.length > 2 ? 0 : -1).forEach((part, k, all) => {
       const tall = all[1] ? (24 * Math.abs(part)) / most : 2 * size;
       el(
@@ -68,7 +59,7 @@ export function tellShake() {
     .map(card => {
       const terms = card.into.filter(swings).map(wire => `${short(swing[wire.tail.node])} × ${short(wire.local)}`);
       return html`<div>
-        <span>${told(card.name)}</span><span>${terms.join(" + ")}</span
+        <span>${bdi(card.name)}</span><span>${terms.join(" + ")}</span
         ><span>= ${token("product", number(swing[card.node]))}</span>
       </div>`;
     });
@@ -77,7 +68,7 @@ export function tellShake() {
       ? [...rows.slice(0, 4), html`<div><span>…</span><span></span><span></span></div>`, ...rows.slice(-3)]
       : rows;
   return html`<h2>
-      Where ${told(shaken.name)} sways by 1, ${told(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is
+      Where ${bdi(shaken.name)} sways by 1, ${bdi(rootName)} sways by ${number(swing[engine.root] ?? 0)}: that is
       ${partial(root, termOf(shaken))}
     </h2>
     <p>

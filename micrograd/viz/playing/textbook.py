@@ -1,10 +1,10 @@
-"""The derivatives as one learns them, where the rule that runs is written otherwise, so that no number overflows.
+"""The derivatives in the form of textbooks, for ops whose rule has another form, such as one that does not overflow.
 
-A test compares each with the rule on random numbers. The player shows the textbook's form, and behind it the rule that
-ran.
+A test compares each form with the rule on random numbers. The player shows the form of textbooks, and on request the
+rule that ran.
 """
 
-TEXTBOOK = {  # of an op by its sign, for each operand
+TEXTBOOK = {  # by the sign of an op, a derivative for each operand
     "tanh": "1 - {out}**2",
     "sigmoid": "{out} * (1 - {out})",
     "**": "{1} * {0}**({1} - 1); {out} * log({0})",
@@ -24,7 +24,7 @@ TEXTBOOK = {  # of an op by its sign, for each operand
 
 
 def textbook(op: str, place: int) -> str:
-    """The derivative of an op with respect to the operand at this place, as one learns it; "" if the rule says it so.
+    """The derivative of an op by the operand at this place, in the form of textbooks; "" if the rule has this form.
 
     >>> textbook("tanh", 0), textbook("*", 0)
     ('1 - {out}**2', '')

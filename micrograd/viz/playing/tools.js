@@ -1,4 +1,4 @@
-// ---- the menu, which is packed with the script: a page is smaller by a kilobyte
+// ---- the menu. It is in the script, which is packed, so a page is a kilobyte smaller
 import {html, put} from "../html.js";
 
 put(

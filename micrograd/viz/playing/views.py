@@ -1,8 +1,8 @@
-"""A graph as scenes to play: what is shown and what happens, as plain data.
+"""A graph as scenes to play: its pictures, and the steps of both passes, as plain data.
 
-A scene is a picture of at most 150 boxes, with the values of its forward and backward pass. A small graph is one scene
-with a box per op. A large graph opens at its layers; the box of a module leads to a scene for that module, down to the
-ops of one neuron for one sample. So every picture stays small, whatever the size of the graph.
+A scene is a picture of at most 150 boxes, with the values of its forward and backward pass. A small graph is a single
+scene with a box for each op. A large graph opens at its layers. The box of a module leads to a scene for that module,
+down to the ops of one neuron for one sample. So every picture stays small, whatever the size of the graph.
 
 The result holds no nodes: it is sent to the page as JSON.
 """
@@ -27,37 +27,35 @@ from ..values import value_text
 from .gradients import Backprop, backprop
 from .recompute import program
 
-OPEN = 60  # the most nodes that are shown one by one; with more, modules fold
+OPEN = 60  # the most nodes of a graph that opens unfolded; in a larger graph modules are folded
 LEADS_NOWHERE = -1
 EACH = -1  # the nesting level at which nothing folds, not even a sum
-MOST_BOXES = 5_000  # in all scenes together: the page must not grow with the graph
+MOST_BOXES = 5_000  # in all scenes together, since the page must not grow with the graph
 
 
 @dataclass
 class Card(Box):
-    """A box that is played. `data` and `grad` are floats, or None; arrays have text and heat-maps instead."""
+    """A box in a scene. `data` and `grad` are floats, or None for an array, which has text and heat-maps instead."""
 
-    node: int | None = None  # its place in the walk, if it shows one node
+    node: int | None = None  # the place of its node in the walk, if it shows a single node
     data: Any = None
     grad: Any = None
     shape: str = ""
-    uses: int = 0  # how many contributions its gradient gets, in the whole graph
-    opens: int = LEADS_NOWHERE  # index of the scene of its contents
-    outside: bool = False  # it belongs to the enclosing scene, and is shown because it is used here
+    uses: int = 0  # the number of contributions to its gradient, in the whole graph
+    opens: int = LEADS_NOWHERE  # the index of the scene with its contents
+    outside: bool = False  # it belongs to the enclosing scene, and is shown here because a box of this scene uses it
     hand_written: bool = False
     released: bool = False
     hooked: bool = False  # a hook replaced its gradient
 
     def face(self, uses: Sequence["Wire"] = (), small: bool = False) -> Face:
-        """What is on the card, whose numbers change from step to step; `uses` are the wires that leave it."""
-        rest = face(self, shape=self.shape)
-        title = rest.title if self.opens == LEADS_NOWHERE else f"\u25b8 {rest.title}"
+        """The face of the card, whose numbers change from step to step; `uses` are the wires that leave it."""
+        drawn = face(self, shape=self.shape)
         counted = self.kind == "stretch" and self.data is not None and self.times == 1 and not self.shape
-        aside = f"{self.nodes:,} nodes" if counted else rest.aside
         return replace(
-            rest,
-            title=title,
-            aside=aside,
+            drawn,
+            title=drawn.title if self.opens == LEADS_NOWHERE else f"\u25b8 {drawn.title}",
+            aside=f"{self.nodes:,} nodes" if counted else drawn.aside,
             rows=self._rows(uses, "short" if small else "full"),
             uses=dots(len(uses)),
             tip="",
@@ -65,21 +63,21 @@ class Card(Box):
         )
 
     def _rows(self, uses: Sequence["Wire"], format: str) -> list[tuple[str, str, float]]:
-        """The rows below the title: the numbers, without their text, or the texts of a folded box."""
+        """The rows below the title: numbers, which have no text yet, or the texts of a folded box."""
         if self.data is None:
             texts = [text for key, text in rows(self) if key != "grad"] if self.kind in FOLDED else []
             return [("", text, text_width(text, 12)) for text in texts]
         parts = [wire.part for wire in uses if isinstance(wire.part, float)][::-1]
         shown = [value_text(x, format) for x in (self.data, self.grad, *parts, *accumulate(parts)) if x is not None]
-        wide = number_width(max(shown, key=len), dots(len(uses)))  # that of the longest number at any step
-        return [(key, "", wide) for key in (("data",) if self.kind == "constant" else ("data", "grad"))]
+        width = number_width(max(shown, key=len), dots(len(uses)))  # of the longest number at any step
+        return [(key, "", width) for key in (("data",) if self.kind == "constant" else ("data", "grad"))]
 
 
 @dataclass
 class Wire(Edge):
-    """An edge that is played: the `rule` that computes what a single use sends.
+    """An edge in a scene. An edge of a single use has the `rule` that computes the gradient sent along it.
 
-    A line into a module has the place of the `weight` that it is multiplied by, if there is one.
+    An edge into a folded box has the place of the `weight` that multiplies it, if there is a single weight.
     """
 
     rule: RuleText | None = None
@@ -98,14 +96,14 @@ class Scene:
     parent: int = -1
     tab: str = ""  # the name of the view, if the scene shows the whole graph
     note: str = ""
-    layer: list[list[int | None]] | None = None  # of a layer the places of its weights and its bias, a row a neuron
+    layer: list[list[int | None]] | None = None  # of a layer: for each neuron the places of its weights and its bias
 
 
 @dataclass
 class Story:
     """All scenes; the page opens at the first.
 
-    `missing` says why there is no backward pass, `changed` whose data has changed since the forward pass.
+    `missing` says why there is no backward pass, and `changed` how many nodes have other data than in the forward pass.
     """
 
     scenes: list[Scene]
@@ -115,8 +113,8 @@ class Story:
     missing: str = ""
     changed: str = ""
     remark: str = ""
-    program: Any = None  # what the page computes again when a leaf is changed, or why it cannot; see `recompute.py`
-    modules: dict[int, int] = field(default_factory=dict)  # the scene that shows a module, by its id
+    program: Any = None  # the graph as a program that the page runs, or the reason why it cannot; see `recompute.py`
+    modules: dict[int, int] = field(default_factory=dict)  # by the id of a module, the index of its scene
 
 
 def still(story: Story) -> Picture:
@@ -143,7 +141,7 @@ def one_root(root: Any, picture: str) -> Node:
 
 @dataclass
 class _Part:
-    """A scene still to be made: some nodes of the graph, folded at a nesting level."""
+    """A scene that is not built yet: some nodes of the graph, folded at a nesting level."""
 
     members: Sequence[int]
     level: int
@@ -151,14 +149,14 @@ class _Part:
     parent: int = -1
     tab: str = ""
     note: str = ""
-    opener: Card | None = None  # the box that leads to it
-    module: Any = None  # whose inside it shows
+    opener: Card | None = None  # the box that leads to the scene
+    module: Any = None  # the module whose contents it shows
 
 
 class PlayedGraph:
-    """A graph with its gradients and names. Its scenes are made breadth first, from the whole graph down.
+    """A graph with its gradients and names. Its scenes are built breadth first, from the whole graph down.
 
-    `variables` are those that give names, by default the caller's; see `drawing.names`.
+    `variables` are the variables that name nodes, by default the caller's; see `drawing.names`.
     """
 
     def __init__(self, root: Node, variables: Mapping[str, Any] | None = None):
@@ -168,18 +166,18 @@ class PlayedGraph:
         self.calls: list[Call | None] = calls_of(self.graph)
         self.depth: int = max((len(call[0]) for call in self.calls if call), default=0)
         self.uses: Counter[Node] = _uses(self.graph)
-        self.found: Names = find_names(self.graph, self.calls, variables)
-        self.names: dict[int, str] = {id(root): "out"} | self.found.by_id
-        self.owned: set[int] = self.found.owned
+        self.naming: Names = find_names(self.graph, self.calls, variables)
+        self.names: dict[int, str] = {id(root): "out"} | self.naming.by_id
+        self.owned: set[int] = self.naming.owned
         self.place: dict[Node, int] = {node: i for i, node in enumerate(self.graph.nodes)}
-        self.remark: str = getattr(root, "_remark", lambda _: "")(self)  # what the root has to say of the whole
+        self.remark: str = getattr(root, "_remark", lambda _: "")(self)  # about the whole graph, by the root
         self.scenes: list[Scene] = []
         self.modules: dict[int, int] = {}
         self.boxes: int = 0
         self.waiting: deque[_Part] = deque()
 
     def story(self, max_nodes: int = OPEN) -> Story:
-        """All scenes, until the page is full; with more nodes than `max_nodes` it opens folded by module."""
+        """All scenes, until the page is full. A graph of more than `max_nodes` nodes opens folded by module."""
         views = self._views(max_nodes)
         for level, tab in views:
             whole = range(len(self.graph.nodes))
@@ -197,26 +195,34 @@ class PlayedGraph:
                     continue
             self._scene(part)
         root, back = self.root, self.back
-        changed = _changed(len(back.then) - len(self.graph.then))
-        said = (back.missing, changed, self.remark, program(self.graph, back, self.owned))
-        name = root.label or self.names[id(root)]
-        return Story(self.scenes, self.scenes[0].title, name, len(self.graph.nodes), *said, self.modules)
+        return Story(
+            self.scenes,
+            title=self.scenes[0].title,
+            root=root.label or self.names[id(root)],
+            nodes=len(self.graph.nodes),
+            missing=back.missing,
+            changed=_changed(len(back.then) - len(self.graph.then)),
+            remark=self.remark,
+            program=program(self.graph, back, self.owned),
+            modules=self.modules,
+        )
 
     def _title(self) -> str:
         """`loss = (a + b)*c`: the name of the root, and its expression in the leaves if that is short."""
-        made = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
-        return " = ".join(filter(None, [shorten(self.root.label, 40, "\u2026"), pretty(made)])) or "computation graph"
+        label = shorten(self.root.label, 40, "\u2026")
+        formula = expression(self.graph, self.names) if len(self.graph.nodes) <= OPEN else ""
+        return " = ".join(filter(None, [label, pretty(formula)])) or "computation graph"
 
     def _views(self, max_nodes: int) -> list[tuple[int, str]]:
         """(nesting level, name) of each view of the whole graph; the page opens at the first."""
         count = len(self.graph.nodes)
-        found: dict[str, int] = {}  # the level at which the modules with this name appear
+        levels: dict[str, int] = {}  # by the name of a view, the level at which its modules appear
         for level in range(1, self.depth + 1):
             calls = [call[0][:level] for call in self.calls if call]
             modules = {tuple(map(id, call)): call[-1] for call in calls}
             if 1 < len(modules) < AIM and len(modules) < count:
-                found.setdefault(plural(modules.values()), level)
-        views = [(level, name) for name, level in found.items()]
+                levels.setdefault(plural(modules.values()), level)
+        views = [(level, name) for name, level in levels.items()]
         whole = [(0, "operations")] if count <= AIM or not views else []
         return whole + views if count <= max_nodes else views + whole
 
@@ -228,7 +234,8 @@ class PlayedGraph:
             inside = self.graph.part(part.members)[0]
             calls = [self.calls[i] for i in part.members]
             folded = fold_at(inside, calls, part.level, AIM)
-            if part.level and len(folded) > OPEN:  # a view of modules: what is outside of them is repeated, most often
+            # In a view of modules most nodes outside of them are repeated: they fold as well
+            if part.level and len(folded) > OPEN:
                 folded = fold_at(inside, calls, part.level, sum(g.kind == "module" for g in folded) + STRETCHES)
             groups = [_moved(group, part.members) for group in sorted(folded, key=lambda group: group.members[0])]
         border = self._border(part)
@@ -238,7 +245,7 @@ class PlayedGraph:
         sub, place = self.graph.part(nodes, outside)
         local = [_moved(group, place) for group in groups]
         names = relative(self.names, [i for i in map(id, sub.nodes) if i in self.owned and part.parent >= 0])
-        drawn = describe(sub, local, "", names | self._given(part, outside), self.owned)
+        drawn = describe(sub, local, "", names | self._names_of_inputs(part, outside), self.owned)
         cards = [self._card(box, sub, group, part) for box, group in zip(drawn.boxes, local, strict=True)]
         for card in cards[: len(border)]:
             card.name = card.name or card.short or ("" if card.expression else card.op)
@@ -256,21 +263,22 @@ class PlayedGraph:
         for card, group in zip(cards[len(border) :], groups[len(border) :], strict=True):
             self._lead_on(part, at, card, group)
 
-    def _given(self, part: _Part, outside: set[int]) -> dict[int, str]:
-        """Names for the inputs of a module in its own scene: x, or x0, x1 and so on."""
+    def _names_of_inputs(self, part: _Part, outside: set[int]) -> dict[int, str]:
+        """Names for the inputs of a module in the scene of this module: x, or x0, x1 and so on."""
         marks = (getattr(self.graph.nodes[i], "_made_by", ()) for i in part.members)
         inputs = next((mark[-1] for mark in marks if mark), ()) if outside else ()
         border = {id(self.graph.nodes[i]) for i in outside}
-        return {id(given): f"x{k}" if len(inputs) > 1 else "x" for k, given in enumerate(inputs) if id(given) in border}
+        return {id(node): f"x{k}" if len(inputs) > 1 else "x" for k, node in enumerate(inputs) if id(node) in border}
 
     def _border(self, part: _Part) -> list[Group]:
-        """Outside nodes that the members use: one by one or, if there are many, a box for those of each op."""
+        """The boxes of the nodes outside that the members use: one for each node or, if there are many, for each op."""
         inside = {*part.members}
         used = list(dict.fromkeys(j for i in part.members for j in self.graph.operands[i] if j not in inside))
         alike: dict[Any, Group] = {}
         for j in used:
-            op, known = op_of(self.graph.nodes[j]), self.graph.nodes[j].requires_grad
-            group = alike.setdefault((op, known) if len(used) > OPEN else j, Group([], "repeat", op=op, times=0))
+            op, differentiated = op_of(self.graph.nodes[j]), self.graph.nodes[j].requires_grad
+            key = (op, differentiated) if len(used) > OPEN else j
+            group = alike.setdefault(key, Group([], "repeat", op=op, times=0))
             group.members.append(j)
             group.times += 1
         return [group if group.times > 1 else Group(group.members) for group in alike.values()]
@@ -281,7 +289,8 @@ class PlayedGraph:
             self._show(card, sub.nodes[group.members[0]])
             return card
         results = [sub.nodes[i] for i in outputs(sub, group)]
-        if group.kind == "module" and group.times > 1:  # the result of one call does not represent them all
+        # The result of one call does not represent the results of all calls
+        if group.kind == "module" and group.times > 1:
             card.rows = [row for row in card.rows if row[0] == "nodes"]
         elif len(results) == 1:
             self._show(card, results[0])
@@ -314,7 +323,7 @@ class PlayedGraph:
             card.shape = str(tuple(data.shape))
 
     def _wires(self, sub: Walk, groups: list[Group], edges: Sequence[Edge]) -> list[Wire]:
-        """The lines, with what they carried."""
+        """The wires of a scene, with the numbers that they carried."""
         rules = cache(lambda i: rule_texts(sub.nodes[i]))
         carry(sub, edges, self.back.grads)
         wires = []
@@ -335,29 +344,29 @@ class PlayedGraph:
         """True if the box sends a gradient to another box."""
         if self.back.missing:
             return False
-        mine = [wire for wire in wires if wire.head == i]
-        return any(w.part is not None or (w.rule is None and cards[w.tail].kind != "constant") for w in mine)
+        into = [wire for wire in wires if wire.head == i]
+        return any(w.part is not None or (w.rule is None and cards[w.tail].kind != "constant") for w in into)
 
     # ---- where a box leads
 
     def _lead_on(self, part: _Part, at: int, card: Card, group: Group) -> None:
-        """Queue the scene of a box's contents, if it has one."""
+        """Queue the scene of a box's contents, if the box has such a scene."""
         if group.kind not in FOLDED or len(group.members) < 2:
             return
         members, name = sorted(group.members), card.name
         if group.kind == "module":
-            made = [call[0] for i in members if (call := self.calls[i])]
+            calls = [call[0] for i in members if (call := self.calls[i])]
             level, note = part.level + 1, ""
-            if all(len(modules) <= part.level for modules in made):
+            if all(len(modules) <= part.level for modules in calls):
                 level, (members, note) = 0, self._one_call(members, group.times)
-            module = made[0][: part.level][-1]
+            module = calls[0][: part.level][-1]
             self.waiting.append(_Part(members, level, name, at, note=note, opener=card, module=module))
         elif group.kind == "stretch" or (group.is_sum and len(members) <= AIM):
             level = EACH if group.is_sum else 0
             self.waiting.append(_Part(members, level, name or card.op, at, opener=card))
 
     def _one_call(self, members: list[int], times: int) -> tuple[list[int], str]:
-        """For a module called many times: the nodes and weights of the call with the largest gradients, and a note."""
+        """Of a module that is called many times, the nodes of the call with the largest gradients, and a note on it."""
         calls: dict[Any, list[int]] = {}
         for i in members:
             if self.graph.operands[i] and self.calls[i] is not None:
@@ -371,14 +380,14 @@ class PlayedGraph:
         return sorted({*calls[strongest]} | (leaves & {*members})), note
 
     def _strength(self, i: int) -> float:
-        """Magnitude of the largest element of a node's gradient; 0 if it is nan."""
+        """The magnitude of the largest element of a node's gradient; 0 if the gradient is nan."""
         grad = self.back.grads.get(self.graph.nodes[i], 0.0)
         size = abs(grad) if isinstance(grad, float | int) else float(abs(grad).max(initial=0.0))
         return size if size == size else 0.0
 
 
 def _uses(graph: Walk) -> Counter[Node]:
-    """For each node, the number of uses that send it a gradient."""
+    """For each node, the number of its uses that send a gradient to it."""
     pairs = zip(graph.nodes, graph.operands, strict=True)
     return Counter(graph.nodes[j] for node, below in pairs if node._row is not None for j in below)
 

@@ -1,15 +1,19 @@
-// ---- a graph that is wider than the window is broken into rows, like text, between two columns of cards; where that is
-// too much for the window, its cards are tight: they lose digits and words before they lose size
+// ---- the layout for a window: a graph that is too wide is broken into rows, like text, between two columns of cards.
+// If the rows do not fit either, its cards are tight: they lose digits and words before they lose size
+import {frame, MARGIN, scene, story} from "./state.js";
 import {short} from "./words.js";
-import {MARGIN, story} from "./player.js";
+import {hasSlope} from "./curves.js";
 import {factor, labelWidth} from "./labels.js";
-import {hasSlope} from "./edit.js";
-import {LETTERS, readable} from "./view.js";
 
 const LANE = 8; // between two lines on their way from the end of a row to the next
 const BREAK = 14; // around these lines
+const LETTERS = [12, 11]; // pixels of the smallest type, and the pixels to which it shrinks if the graph then fits
 
-// The first that fits, of one row and rows: with less room, then of tight cards; whether it does
+// The least scale at which type can be read; tight cards have larger type
+export const readable = (small, letters = scene.letters ?? LETTERS[0]) =>
+  (frame.present ? 18 : letters) / (small ? 13 : 12);
+
+// The first layout that fits, from one wide row to rows of tight cards, and true; else the closest layout, and false
 export function laid(at, wide, tall) {
   const strip = (at.strip ??= {
     size: at.size,
@@ -21,41 +25,40 @@ export function laid(at, wide, tall) {
     tight = () => (at.tight ??= tightened(strip, at, card => tightLook(card, 0)));
   const least = LETTERS[1],
     room = (size, small, letters) => size / readable(small, letters) - 2 * MARGIN;
-  const rows = strip => letters => broken(strip, room(wide, strip.small, letters)) ?? strip,
-    kept = strip => () => strip;
-  // By how much it is too large
+  const rows = (strip, letters) => broken(strip, room(wide, strip.small, letters)) ?? strip;
+  // The ratio by which a layout is too large
   const over = ({size, small, letters}) =>
     Math.max((size[0] - 1) / room(wide, small, letters), (size[1] - 12) / room(tall, small, letters));
+  /** @type {[(letters: number) => any, number?][]} */
   const ways = [
-    [kept(strip)],
+    [() => strip],
     [near, least],
     [curved],
-    [() => rows(near())],
-    [() => rows(curved())],
+    [letters => rows(near(), letters)],
+    [letters => rows(curved(), letters)],
     [tight],
-    [() => rows(tight())],
-    [() => rows(near()), least],
+    [letters => rows(tight(), letters)],
+    [letters => rows(near(), letters), least],
     [curved, least],
     [tight, least],
-    [() => rows(curved()), least],
-    [() => rows(tight()), least],
+    [letters => rows(curved(), letters), least],
+    [letters => rows(tight(), letters), least],
   ];
   let best = null;
   for (const [way, letters = LETTERS[0]] of ways) {
-    const made = /** @type {any} */ (way)(),
-      found = {...(typeof made === "function" ? made(letters) : made), letters};
-    if (over(found) <= 1) return [found, true];
-    if (!best || over(found) < over(best)) best = found;
+    const layout = {...way(letters), letters};
+    if (over(layout) <= 1) return [layout, true];
+    if (!best || over(layout) < over(best)) best = layout;
   }
   return [wide > 600 ? best : {...tight(), letters: LETTERS[0]}, false];
 }
 
 const NEAR = 96;
-const GAP = 50; // the least between two columns
-const BARE = 38; // the same, where no line has a number
-const LOW = 0.57; // the height of a tight card as a part of a whole one
+const GAP = 50; // the least distance between two columns
+const BARE = 38; // the same, if no line between them has a number
+const LOW = 0.57; // the height of a tight card as a fraction of that of a whole card
 
-// The same columns, closer; by their looks cards are narrow, low if all may be
+// The same columns, closer together. Looks make cards narrow, and low if each card has a tight look
 function tightened(strip, {cards, wires}, lookOf) {
   const looks = lookOf && cards.map(lookOf),
     small = looks?.every(look => look?.pieces),
@@ -71,7 +74,7 @@ function tightened(strip, {cards, wires}, lookOf) {
     home[i].end = Math.max(home[i].end, x + width);
     home[i].width = Math.max(home[i].width, sizes[i][0] + half(i));
   });
-  // A gap is as wide as the widest pill in it
+  // The gap after a column is as wide as the widest pill in it
   for (const [k, {pill}] of strip.wires.entries()) {
     const at = pill && columns.findLast(({end}) => end < pill[0]);
     if (at && factor(wires[k])) {
@@ -79,7 +82,7 @@ function tightened(strip, {cards, wires}, lookOf) {
       (at.labels ??= []).push(pill[1]);
     }
   }
-  // Room for more than two labels at one height
+  // Extra width for more than two labels at one height
   const crowd = ({labels = []}) =>
     26 * Math.max(0, ...labels.map(y => labels.filter(other => Math.abs(other - y) < 60).length - 2));
   columns.forEach((column, k) => {
@@ -133,33 +136,33 @@ function tightened(strip, {cards, wires}, lookOf) {
   };
 }
 
-// Of a card of numbers: its name beside its data, the gradient below, without words; one of an array keeps its pieces,
-// but does not say how it was made; else null
+// The tight look of a card. A card of numbers has its name beside its data, the gradient below, and no words. A card of
+// an array keeps its pieces, but not its expression. Any other card has none: null
 function tightLook(card, curve) {
   const look = story.looks[card.look],
-    has = kind => look.some(piece => piece[0] === kind);
-  if (card.heats?.some(({name}) => name === "data")) {
-    const [, left] = look.find(([kind]) => ["title", "made"].includes(kind));
-    const maps = look.filter(([kind]) => kind === "heat").map(([, x, , wide], k) => x + wide * card.heats[k].columns);
+    has = role => look.some(piece => piece[0] === role);
+  if (card.heats.some(({name}) => name === "data")) {
+    const [, left] = look.find(([role]) => ["title", "made"].includes(role));
+    const maps = look.filter(([role]) => role === "heat").map(([, x, , wide], k) => x + wide * card.heats[k].columns);
     return {
       width: Math.min(card.box[2], Math.max(left + 9 * card.title.length + 12 + 7 * card.shape.length, ...maps) + 12),
     };
   }
-  if (card.data === undefined || card.heats) return null;
+  if (card.data === undefined || card.heats.length) return null;
   const left = 10 + Math.max((card.badge ?? 0) / 2 - 2, 0) + curve,
     whole = has("title") ? card.title : "";
-  const said = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;
+  const title = whole.length > 10 ? `…${whole.slice(-8).replace(/^[^.]*\./, "")}` : whole;
   const letters = x => (x === undefined ? 0 : Math.max(6, short(x).length)),
-    name = said ? 10 * said.length + 8 : 0;
+    name = title ? 10 * title.length + 8 : 0;
   if (!has("grad")) {
     return {
       width: Math.max(left + name + 8 * letters(card.data) + 10, 56),
-      pieces: [...(said ? [["title", left, 0, said]] : []), ["data", -10, 0, ""]],
+      pieces: [...(title ? [["title", left, 0, title]] : []), ["data", -10, 0, ""]],
     };
   }
   const dots = card.here > 1 && card.here < 6 ? 9 * card.here + 6 : 0;
   const width = Math.max(left + name + 8 * letters(card.data) + 10, left + dots + 8 * letters(card.grad) + 10);
-  // Of the dots of its uses, once all have sent their parts
+  // The curve takes the place of the dots, once all uses have sent their parts
   const instead = !curve && dots >= 36 && hasSlope(card);
   return {
     width,
@@ -168,7 +171,7 @@ function tightLook(card, curve) {
     pieces: [
       ...(has("bar") ? [["bar", 0, 7]] : []),
       ...(curve || instead ? [["slope", instead ? left : 9, 0, instead ? dots - 6 : curve - 6]] : []),
-      ...(said ? [["title", left, -1, said]] : []),
+      ...(title ? [["title", left, -1, title]] : []),
       ["data", -10, -1, ""],
       ["grad", -10, 1, ""],
       ["uses", left + 4, 1],
@@ -176,13 +179,10 @@ function tightLook(card, curve) {
   };
 }
 
-// The scene is then to be drawn; true if all of it fits
+// Lay out a scene, which is drawn afterwards; returns true if all of it fits
 export function layOut(at, ...space) {
   const [best, fits] = laid(at, ...space);
-  at.size = best.size;
-  at.looks = best.looks;
-  at.small = best.small;
-  at.letters = best.letters;
+  for (const name of ["size", "looks", "small", "letters"]) at[name] = best[name];
   best.boxes.forEach((box, i) => {
     at.cards[i].box = box;
   });
@@ -190,7 +190,7 @@ export function layOut(at, ...space) {
   return fits;
 }
 
-// The lowest rows of this width; null where lines run backward
+// The rows of this width with the least height; null if a line runs backward
 function broken(strip, wide) {
   if (strip.wires.some(({route}) => route.some(([x], i) => i && x < route[i - 1][0] - 1))) return null;
   const columns = columnsOf(strip),
@@ -214,13 +214,13 @@ function broken(strip, wide) {
   };
 }
 
-// The column of cards that a point is in, or the next; behind the last card, the last
+// The column of cards at x, or the next column; behind the last card, the last column
 function columnAt(columns, x) {
   const k = columns.findIndex(({right}) => x <= right + 0.5);
   return k < 0 ? columns.length - 1 : k;
 }
 
-// Where each begins and ends, and the heights at which lines go `on` to the next
+// The left and right edge of each column, and the heights at which lines go `on` to the next column
 function columnsOf({boxes, wires}) {
   const columns = [];
   for (const [x, , width] of [...boxes].sort((a, b) => a[0] - b[0])) {
@@ -251,7 +251,7 @@ function columnsOf({boxes, wires}) {
   return columns;
 }
 
-// Which columns are in each, and how far it is moved
+// The rows: the columns in each, and how far it is moved
 function rowsOf(columns, wide) {
   const best = [{cost: 0}]; // the last row of the best rows of the first k columns
   columns.forEach(({right, lanes}, last) => {
@@ -279,7 +279,7 @@ function rowsOf(columns, wide) {
   return rows;
 }
 
-// A line at this height, around to the next row; the lowest turns first: none crosses
+// The way of a line at height y around to the next row. The lowest line turns first, so that no two cross
 function detour(row, next, y) {
   const k = row.on.indexOf(y),
     left = LANE * (k + 1),
