@@ -355,7 +355,9 @@ def condition_of(rule: Rule, axes: int | None) -> tuple[str, str]:
             rule([element] if axes is None else np.full((1,) * axes, element))
         except (IndexError, ValueError) as error:
             return " && ".join(dict.fromkeys(comparisons)), str(error)
-    raise RuntimeError("JavaScript cannot do a check of this program: its rule compares no element with a number")
+    raise RuntimeError(
+        "cannot export a check of this program to JavaScript: only comparisons with a number can be exported"
+    )
 
 
 def _literal(x: Any) -> str:

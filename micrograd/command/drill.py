@@ -36,13 +36,13 @@ TANH = {0.5: 0.4621, 1.0: 0.7616}  # the inputs of tanh, with either sign, and t
 TOLD = "tanh(0.5) = 0.4621, tanh(1) = 0.7616, and tanh(-x) = -tanh(x)"
 LARGEST = 60  # of the values and gradients
 FAULTS = {  # each known mistake, and the advice above the next graph
-    "path": "Count the paths: each sends a part.",
+    "path": "Add up the contributions of all paths.",
     "chain": "Multiply along the chain.",
     "factor": "By one factor, the derivative of a product is the other factor.",
-    "sum": "A sum passes on what comes.",
-    "tanh": "The local derivative of tanh is 1 - t*t, where t is what tanh gave.",
+    "sum": "Addition passes the gradient on unchanged.",
+    "tanh": "The local derivative of tanh is 1 - t*t, where t is the output of tanh.",
     "sign": "Mind the signs.",
-    "value": "Look at what each step does.",
+    "value": "Look at the operation of each step.",
     "data": "A gradient is asked for, not a value.",
 }
 

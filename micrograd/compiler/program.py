@@ -54,8 +54,8 @@ from .stale import Guards, compile_guard, same_objects
 from .traced_nodes import data_of
 
 _ONE_OF_TWO = (
-    "a compiled function that takes a gradient with respect to one of its arguments cannot tell it from the same node "
-    "in another place, or from a node that was computed from it: pass detach() of one of them, or compile gradient(fn)"
+    "two arguments of a compiled function are one node, or one was computed from the other, and the function takes a "
+    "gradient with respect to one of them: pass detach() of one of them, or compile gradient(fn)"
 )
 _CHANGED = (
     "create_graph=True: a number or an array that a compiled call used was changed since: call the function again"

@@ -90,7 +90,7 @@ class Symbol:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **named: Any) -> Any:
         if method != "__call__" or named:
-            raise frozen(f"numpy.{ufunc.__name__}.{method} cannot be traced")
+            raise frozen(f"numpy.{ufunc.__name__}.{method} cannot be traced: use methods of nodes, such as x.sum()")
         return self.graph.make(ufunc.__name__, inputs)
 
     def __array_function__(self, function: Callable, types: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:

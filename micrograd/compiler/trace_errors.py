@@ -59,7 +59,7 @@ GRAD = (
     "create_graph=True)"
 )
 MASKED = (
-    "a compiled function cannot be given an index by a condition: the numbers decide how many elements it picks. Write "
+    "a compiled function cannot use a boolean mask as an index: the size of the result would depend on the data. Write "
     "where(condition, a, 0.0), or pass the mask as an array that the function closes over"
 )
 BITS = (
@@ -79,12 +79,12 @@ UNWATCHED = (
     "replacing it would go undetected. Store it in one of these, or pass it as an argument"
 )
 ELSEWHERE = (
-    "this node was made while a function was compiled, and is part of that trace alone: it has no number. Return from "
-    "the function what is needed later, and pass it as an argument to the next call"
+    "this node belongs to the trace of a compiled function, and has no value outside of that trace. Return the node "
+    "from the function, and pass the result as an argument to the next call"
 )
 REMAINS = (
-    "a compiled function cannot leave a node in {}: it would be set once, when the function is traced. Return the "
-    "node, and store it outside (a state is an argument of the function, and its next state a result)"
+    "a compiled function cannot store a node in {}: the assignment would run only during tracing. Return the node, and "
+    "store it outside (a state is an argument of the function, and its next state a result)"
 )
 REDEFINED = (
     "a compiled function cannot take gradients as nodes through {}, whose {} is not Value's: the rules of the table "

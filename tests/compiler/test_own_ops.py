@@ -269,7 +269,7 @@ class Kept:
 def test_node_that_a_method_leaves_behind_is_taken_back(where: str):
     keep = lambda ctx, x: [setattr(Kept, "now", x), x * 1.0][1]  # noqa: E731
     op = make(lambda ctx, g: g, keep) if where == "forward" else make(keep)
-    with pytest.raises(RuntimeError, match="cannot leave a node in the attribute 'now' of Kept"):
+    with pytest.raises(RuntimeError, match="cannot store a node in the attribute 'now' of Kept"):
         micrograd.compile(lambda x: op.apply(x))(Value(1.0))
     assert Kept.now is None
 

@@ -718,7 +718,7 @@ def test_checks_of_a_call_do_not_look_into_data(make: Callable, use: Callable, _
 def test_node_that_is_left_in_data_is_refused(where: Callable):
     held = rows()
     f = micrograd.compile(lambda x: [where(held).append(x * 2), held[0][0] * x][1])
-    with pytest.raises(RuntimeError, match="cannot leave a node in a list"):
+    with pytest.raises(RuntimeError, match="cannot store a node in a list"):
         f(2.0)
 
 

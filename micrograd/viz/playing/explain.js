@@ -104,7 +104,7 @@ export function wrap(panels) {
 function tellStart() {
   const folded = scene.cards.some(card => card.opens !== undefined);
   const why = html`<h2>
-      ${scene.note ? scene.note[0].toUpperCase() + scene.note.slice(1) : "What goes in is known, nothing else is."}
+      ${scene.note ? scene.note[0].toUpperCase() + scene.note.slice(1) : "The inputs have values. Nothing has been computed yet."}
     </h2>
     <p>Press <kbd>→</kbd>: values flow from left to right, one operation at a time; then gradients flow back.</p>
     ${folded ? html`<p>A card with ▸ stands for many operations: click it to look inside. Esc leads back out.</p>` : ""}
@@ -120,7 +120,7 @@ function tellStart() {
     <span class="swatch" style="background:var(--edge)"></span>input. grad is d${rootName}/dnode. A dotted line carries
     none.
   </p>`;
-  return [why, ran, "What goes in is known, nothing else is."];
+  return [why, ran, "The inputs have values. Nothing has been computed yet."];
 }
 
 function tellForward(card) {
@@ -144,7 +144,7 @@ function tellForward(card) {
     card.into.map((wire, k) => (wire.tail.data === undefined ? ["…", ATOM] : signed(wire.tail.data, k))),
   );
   const why = html`<h2>Compute ${bdi(card.name)}</h2>
-    <p>Its operands are ready, so the operation can run. It remembers them: the way back will need them.</p>
+    <p>Its operands are ready, so the operation can run. The node keeps its operands for the backward pass.</p>
     <p class="math">${assignment}${bdi(written)} = ${bdi(values)} = ${token("value", number(card.data))}</p>`;
   return [why, ranForward(card), `${card.name} equals ${number(card.data)}.`];
 }
@@ -186,12 +186,12 @@ function tellSeed() {
     .map(card => html`${bdi(card.name)}.grad = ${token("product", number(card.elsewhere ? card.rest : card.grad))}`);
   const why = inner
     ? html`<h2>From the rest of the graph a gradient arrives</h2>
-        <p>What was done with this part's results has been gone through already.</p>
+        <p>The operations that used this part's results have sent their gradients already.</p>
         <p class="math">${joined(lines, html`<br />`)}</p>`
     : html`<h2>Start at the end: ${partial(root, root)} = 1</h2>
         <p>
-          Move ${bdi(rootName)} a little, and it has moved by just that much. Every other gradient is made from this
-          1.${starts.some(card => card.hooked) ? " A hook has made another number of it:" : ""}
+          The derivative of ${bdi(rootName)} with respect to itself is 1. Backpropagation starts
+          here.${starts.some(card => card.hooked) ? " A hook has replaced it by another number:" : ""}
         </p>
         <p class="math">${joined(lines, html`<br />`)}</p>`;
   const ran = inner
