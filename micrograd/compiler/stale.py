@@ -481,7 +481,7 @@ class Guards:
 
 def _all_require(nodes: list[Any]) -> bool:
     """True if all of these nodes require a gradient."""
-    return None not in [x._row if isinstance(x, Value) else x._node._row for x in nodes]
+    return all((x if isinstance(x, Value) else x._node)._row is not None for x in nodes)
 
 
 @lru_cache(maxsize=4096)

@@ -66,6 +66,10 @@ BITS = (
     "a compiled function combines masks alone by &, |, ^ and ~, found the dtype {}: a comparison makes a mask, such as "
     "a != 0"
 )
+CONDITIONS = (
+    "a compiled function cannot combine conditions on Values by &, | and ^. Write (a > 0) * (b > 0) for both, and "
+    "1 - (a <= 0) * (b <= 0) for at least one"
+)
 DRAWN = (
     "a compiled function cannot draw random numbers: each call of the program would have the same ones. Draw outside, "
     "and pass the draws as an argument; dropout is for eager mode, or off by eval()"

@@ -29,7 +29,7 @@ from ..scalars.kinds import is_tracing, node_of
 from ..tensor.optional import ArrayNode, Tensor, arrays, new_node, np
 from .graph import EndedGraph
 from .symbols import BINARY, Symbol, stand_in
-from .trace_errors import BACKWARD, BITS, ELSEWHERE, GRAD, OWN_OP, READ, REDEFINED, SETTING, WRITE, frozen
+from .trace_errors import BACKWARD, BITS, CONDITIONS, ELSEWHERE, GRAD, OWN_OP, READ, REDEFINED, SETTING, WRITE, frozen
 
 OPERATORS = {f"__{side}{name}__" for name in BINARY for side in ("", "r")} | {"__neg__"}
 
@@ -210,6 +210,8 @@ for _name, _op in {"and": "logical_and", "or": "logical_or", "xor": "not_equal"}
     LOGIC[f"bitwise_{_name}"] = LOGIC[f"logical_{_name}"] = _method = _logic(_op)
     setattr(TracedTensor, f"__{_name}__", _method)
     setattr(TracedTensor, f"__r{_name}__", _method)
+    setattr(TracedValue, f"__{_name}__", _refusing(CONDITIONS))
+    setattr(TracedValue, f"__r{_name}__", _refusing(CONDITIONS))
 LOGIC["invert"] = LOGIC["logical_not"] = TracedTensor.__invert__ = _logic("logical_not")
 for _name in ["__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__", "__setitem__", "copy_", "fill_", "zero_"]:
     setattr(TracedTensor, _name, _refusing(WRITE.format("a Tensor")))

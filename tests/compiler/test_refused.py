@@ -72,7 +72,7 @@ NOISES = [Noise(OWN), Noise(OWN_ARRAYS), Noise(OLD)]
 BRANCH, KEYWORD, OF_DATA = "where(condition, a, b)", "by keyword", "on nodes instead of their data"
 ITSELF, OUTSIDE, ON_THE_RESULT = "on the node itself", "change parameters outside of", "call backward() on the result"
 DRAWS, SET = "pass the draws as an argument", "cannot change requires_grad"
-GRAD, BITS = "cannot look at or change .grad", "combines masks alone"
+GRAD, BITS, CONDITIONS = "cannot look at or change .grad", "combines masks alone", "Write (a > 0) * (b > 0) for both"
 OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: x if x > 0 else -x, BRANCH),  # here
     (lambda x: x * (1 if W > 0 else 2), BRANCH),  # here
@@ -102,6 +102,8 @@ OF_NUMBERS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: W * x + W.grad, GRAD),  # here
     (lambda x: LINEAR.bias.sum() * x * float(LINEAR.bias.grad is None), GRAD),  # here
     (lambda x: x * x.grad, GRAD),  # here
+    (lambda x: x * ((x > 0) & (x < 1)), CONDITIONS),  # here
+    (lambda x: x * (True | (W > 0)), CONDITIONS),  # here
 ]
 OF_TENSORS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: x if x.sum() > 0 else -x, BRANCH),  # here
