@@ -316,7 +316,9 @@ const asComputed = wires =>
 export function ranTo(card, state) {
   const ruled = card.gifts.filter(wire => state.done.has(wire.head.i) && wire.rule !== undefined).slice(0, 3),
     rules = ruled.map(
-      wire => html`${ruleOf(wire)} with g = ${number(wire.head.grad)}, the gradient of ${bdi(wire.head.name)}`,
+      wire =>
+        html`${ruleOf(wire)} with g${wire.head.grad === undefined ? "" : ` = ${number(wire.head.grad)}`}, the gradient
+        of ${bdi(wire.head.name)}`,
     );
   const whole = state.grads.get(card.i)?.whole,
     ran = rules.length
