@@ -193,6 +193,15 @@ def test_panels_tell_of(page, what):
     assert page.get("query('#play').getAttribute('aria-label')") == "Play"
 
 
+def test_page_of_a_released_graph_says_so_once(page):
+    loss = (Tensor([1.0, 2.0], requires_grad=True) * 2).sum()
+    loss.backward()
+    page.open(player(loss).html, "place=end")
+    panels = [page.text(panel) for panel in ("#why", "#ran", "#rest")]
+    assert "".join(panels).count("There is no backward pass to show") == 1
+    assert "".join(panels).count("Every gradient is known") == 0
+
+
 # ------------------------------------------------------------------------------------------------ to go somewhere
 def test_buttons_and_keys_go_where_they_say(page):
     page.open(player(neuron()).html)

@@ -416,11 +416,12 @@ function tellEnd() {
     ? html` A step of gradient descent moves each ${moved} against its gradient:
         <button type="button" class="step">Take a step</button>${undo}`
     : "";
+  const reached = story.missing ? "The forward pass is done" : "Every gradient is known";
   const why = story.missing
-    ? html`<h2>The forward pass is done</h2>
+    ? html`<h2>${reached}</h2>
         <p class="bad">${story.missing}</p>`
     : html`${attention() ? grids(attention()) : ""}
-        <h2>Every gradient is known</h2>
+        <h2>${reached}</h2>
         ${score()}
         <p>${most}Click a node to see its paths to ${bdi(rootName)}${cells}.${descent}</p>
         <p class="math">
@@ -441,9 +442,7 @@ function tellEnd() {
           step${Number.isFinite(result()) ? html`: ${bdi(rootName)} ${short(result())} → ${short(afterStep(rate))}` : ""}</button
         >${undo}`
     : "";
-  const headline = follows
-    ? html`${bdi(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1`
-    : "Every gradient is known";
+  const headline = follows ? html`${bdi(rootName)} follows ${placed(node)} most: ${short(grad)} for each 1` : reached;
   const agreeing = tests.length
     ? html`<b class="good">✓ nudged, and ${tests.length === 1 ? "it agrees" : "all agree"}</b>`
     : "";
@@ -458,16 +457,17 @@ function tellEnd() {
   const slopes = odd.length
     ? html`<span class="bad">${differing}</span> (a kink, or not finite).`
     : html`<span class="good">✓ all slopes agree</span>${errors.length ? `, the furthest off by ${off} %` : ""}.`;
-  const verdict =
-    story.missing || !engine
-      ? html`<p>${story.missing || story.program}</p>`
+  const verdict = story.missing
+    ? ""
+    : !engine
+      ? html`<p>${story.program}</p>`
       : !tests.length
         ? html`<p>No leaf with a gradient is in this view: there is nothing to nudge.</p>`
         : html`<p>
             ${plural(tests.length, "leaf").replace("leafs", "leaves")} moved a little, and the graph computed again:
             ${slopes}
           </p>`;
-  return [why, [remarked(), verdict], story.missing ? "The forward pass is done." : "Every gradient is known."];
+  return [why, [remarked(), verdict], `${reached}.`];
 }
 
 const remarked = () => (story.remark ? html`<p>${story.remark}</p>` : "");
