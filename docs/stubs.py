@@ -61,14 +61,8 @@ from .recording import method_of as method_of, number as number, operator_of as 
 from .rows import Row
 
 '''
-OF_A_KIND = (
-    "_apply",
-    "_constant",
-    "_seed",
-    "_rule_arguments",
-    "_cast_gradient",
-    "_plus",
-)  # the methods that a kind of Node has
+# The methods that a kind of Node has
+OF_A_KIND = ("_apply", "_constant", "_seed", "_rule_arguments", "_cast_gradient", "_plus")
 FACES = ("functional", "nn", "viz")  # packages whose names are looked up when asked for, beside micrograd
 NAMES = '''"""Written by docs/stubs.py."""
 from collections.abc import Sequence
