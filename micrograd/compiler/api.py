@@ -469,10 +469,10 @@ class Compiled(Transformable):
         (9.0, array([2.4]))
         """
         program = self._current()
-        lowered, update = program.built.lowered, program._read()[-1]
+        lowered, arguments = program.built.lowered, program._read()  # the last of the arguments is what is updated
         names = {symbol.args[0] for symbol in lowered.inputs}
         reads = [read for read in lowered.reads if read.parameter == "update" and read.name in names]
-        return {read.name: np.array(plain(reduce(getitem, read.keys, update))) for read in reads}
+        return {read.name: np.array(plain(reduce(getitem, read.keys, arguments[-1]))) for read in reads}
 
     def cache_info(self) -> CacheInfo:
         """Cache statistics, as of `functools.lru_cache`: hits, misses (traces), most programs, programs now."""
