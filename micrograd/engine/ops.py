@@ -33,7 +33,7 @@ def op(name: str, forward: Callable, to_a: Callable, to_b: Any = None, word: str
 
 def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
-    of_floats = getattr(floats, name)  # the most frequent, so these look up nothing
+    of_floats = getattr(floats, name)  # floats are the most frequent operands, so nothing is looked up for them
 
     def of_one(a: Any) -> Any:
         return of_floats(a) if a.__class__ is float else getattr(lib(a), name)(a)
@@ -99,4 +99,6 @@ def power(n: float) -> Row:
 
     if n == 0.5:  # the square root, as in NumPy and PyTorch
         forward, rule = sqrt.forward, sqrt.to_a
-    return Row(f"**{n}", forward, rule if n else zero_rule, word="pow", settings={"n": n})
+    if n == 0:  # a**0 is 1 everywhere
+        rule = zero_rule
+    return Row(f"**{n}", forward, rule, word="pow", settings={"n": n})
