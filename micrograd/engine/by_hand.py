@@ -39,7 +39,8 @@ class Closure(Row):
             for n in nodes:
                 n._gradient = g if n is node else self.zero(n)
             self.run()
-            return [(n, self._added(n, hasattr(g, "_apply"))) for n in nodes[1:] if n._row is not None]
+            recorded = hasattr(g, "_apply")  # g is a node
+            return [(n, self._added(n, recorded)) for n in nodes[1:] if n._row is not None]
         except BaseException as error:
             error.add_note(f"in the _backward written for '{self.name}'")
             raise

@@ -144,7 +144,10 @@ def general_step(out: Any) -> None:
 def leaf_step(leaf: Any) -> None:
     """The step of a leaf: its gradient is added to `.grad`, which is the integer 0 until the first one comes."""
     grad = leaf._gradient
-    leaf._gradient = leaf._sum if grad.__class__ is int and grad == 0 else leaf._plus(grad, leaf._sum)
+    if grad.__class__ is int and grad == 0:
+        leaf._gradient = leaf._sum
+    else:
+        leaf._gradient = leaf._plus(grad, leaf._sum)
 
 
 def passed(g: Any, _a: Any, _b: Any) -> Any:
