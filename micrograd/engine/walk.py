@@ -18,7 +18,7 @@ rounding, depends only on the program.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -47,17 +47,18 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
     """The pass, while no other thread runs one."""
     mark = float("-0.0")
     order, sums_before, grads_before = [], [], []
-    of_numbers = bool(roots) and roots[0]._is_number
     depth = len(running)
     try:
         running.append(mark)
-        search(roots, mark, order, sums_before)
+        many = search(roots, mark, order, sums_before)
         grads_before += [node._gradient for node in order]
         if leave_out:
             leave_out(order, mark)
         for root, seed in zip(roots, seeds, strict=False):  # without seeds, the pass gives the order only
             if (total := root._sum) is not None:
                 root._sum = seed if total is mark else root._plus(total, seed)
+        # Nodes of arrays are among these. A Value depends on them if `gradient` differentiated a function of Tensors
+        of_numbers = not many or all(node._is_number for node in order)
         if of_numbers and not (create_graph or receive or any(watchers)):
             propagate(order, mark)
         else:
@@ -74,12 +75,14 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
             node._sum = before
 
 
-def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:
+def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> Mapping[Any, Any]:
     """Append the nodes below the roots that require a gradient to the order, each after its operands, and mark them.
 
     A depth-first search that does not recurse: `path` leads from the root to the node, and `below` is the operand to
     enter next. An operand is passed over if it has the mark, or if its row is None: `NOTHING` and other constants.
     Inside another pass, `sums_before` gets the `_sum` of each node.
+
+    Returns a mapping whose keys are the nodes with any number of operands.
     """
 
     def append_inside(node: Any) -> None:
@@ -107,6 +110,7 @@ def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any])
             else:
                 path.append(node)
                 node = below
+    return rest
 
 
 def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]], append: Callable[[Any], None]) -> Any:
