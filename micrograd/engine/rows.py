@@ -7,8 +7,7 @@ from typing import Any
 
 from . import floats
 
-# The library of functions for each type of plain operand. Other types name theirs by `__array_namespace__`, as symbols
-# do.
+# The library of functions for each type of plain operand. Symbols name theirs by `__array_namespace__`.
 LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}
 
 
@@ -18,7 +17,7 @@ def lib(a: Any, b: Any = 0.0) -> Any:
     The second operand decides if the first is a number. A float never decides, so it stands for a missing operand.
     """
     library = LIBRARIES.get(a.__class__)
-    if library is floats and b.__class__ is not float:
+    if b.__class__ is not float and library is floats:
         return lib(b)
     return library or a.__array_namespace__()
 
