@@ -34,12 +34,13 @@ class Closure(Row):
         if create_graph:
             raise self._no_row("create_graph=True", "its _backward was written by hand")
         nodes = [node, *dict.fromkeys(node._operands)]
-        restored = map(setattr, nodes, repeat("_gradient"), [n._gradient for n in nodes])
+        restored = map(setattr, nodes, repeat("_gradient"), [n._gradient for n in nodes])  # runs in `finally`
         try:
             for n in nodes:
                 n._gradient = g if n is node else self.zero(n)
             self.run()
-            return [(n, self._added(n, hasattr(g, "_apply"))) for n in nodes[1:] if n._row is not None]
+            recorded = hasattr(g, "_apply")  # g is a node
+            return [(n, self._added(n, recorded)) for n in nodes[1:] if n._row is not None]
         except BaseException as error:
             error.add_note(f"in the _backward written for '{self.name}'")
             raise
@@ -66,7 +67,7 @@ class LocalGrads(Closure):
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
         """The numbers would be constants in a derivative of the gradient, so that pass is refused."""
-        if create_graph or hasattr(g, "_apply"):
+        if create_graph or hasattr(g, "_apply"):  # g is a node, as in a derivative of the gradient
             raise self._no_row("create_graph=True" if create_graph else "jvp", "the user gave it as numbers")
         return [(n, g * x) for n, x in zip(node._operands, self.numbers, strict=True) if n._row is not None]
 

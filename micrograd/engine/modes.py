@@ -59,12 +59,14 @@ def is_grad_enabled() -> bool:
     ...     is_grad_enabled()
     False
     """
-    return (state := how.get()) is None or state.records
+    state = how.get()
+    return state is None or state.records
 
 
 def interceptor() -> Any:
     """The interceptor of the innermost mode that sets one, or None."""
-    return None if (state := how.get()) is None else state.instead
+    state = how.get()
+    return None if state is None else state.instead
 
 
 def interceptors() -> Iterator[Any]:
@@ -72,7 +74,8 @@ def interceptors() -> Iterator[Any]:
     state, last = how.get(), None
     while state is not None:
         if state.instead is not None and state.instead is not last:
-            yield (last := state.instead)
+            last = state.instead
+            yield last
         state = state.outer
 
 
@@ -82,11 +85,12 @@ class Interceptor:
     def __call__(self, row: Any, operands: Any) -> Any:
         """Run an op, here as it runs outside of this mode."""
         now: Any = how.get()
-        outside = now
+        outside = now  # the state around those that this interceptor set, or None
         while outside is not None and outside.instead is self:
             outside = outside.outer
+        instead = None if outside is None else outside.instead
         try:
-            how.set(OpState(now.records, None if outside is None else outside.instead, outside))
+            how.set(OpState(now.records, instead, outside))
             return row(*operands)
         finally:
             how.set(now)
@@ -158,10 +162,11 @@ def listener() -> Interceptor:
 
 def tell(message: str, *about: Any) -> None:
     """Tell the interceptors of all modes, each once, the innermost first, up to a trace, which has no numbers."""
-    for mode in dict.fromkeys(interceptors()) if modes_on else ():
-        getattr(mode, message)(*about)
-        if mode.traces:
-            return
+    if modes_on:
+        for mode in dict.fromkeys(interceptors()):
+            getattr(mode, message)(*about)
+            if mode.traces:
+                return
 
 
 # ---- the doors: call one of these before you read or change what a node holds

@@ -19,9 +19,9 @@ class Node:
                         so `if node._row:` asks whether an op made the node
     _a, _b              the operands, which are nodes. `NOTHING` stands for an operand that is missing, or that was a
                         plain number. Of any number of operands, `_a` is `MANY` and `_b` is their tuple
-    _x, _y              the numbers that the rules of the row are called with, as they were when the op ran. Of any
-                        number of operands, `_x` is their list, or whatever the row needs
-                        A constant may leave these four empty
+    _x, _y              the numbers that the rules of the row are called with, as they were when the op ran: (a, b) of
+                        a binary row, (out, a) of a unary one. Of any number of operands, `_x` is their list, or
+                        whatever the row needs. A constant may leave these four empty
     _sum                the gradient that was sent to this node so far, in the pass that runs
     """
 
@@ -63,7 +63,9 @@ class Node:
         if row.to_a is None:  # any number of operands
             self._a, self._b, self._x, self._y = MANY, operands, values, None
         else:
-            self._a, self._b, (self._x, self._y) = operands[0], operands[1] if row.to_b else NOTHING, values
+            self._a = operands[0]
+            self._b = operands[1] if row.to_b else NOTHING
+            self._x, self._y = values
         self._row = row
         if modes_on:
             tell_recorded(self)

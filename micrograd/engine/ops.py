@@ -33,13 +33,17 @@ def op(name: str, forward: Callable, to_a: Callable, to_b: Any = None, word: str
 
 def function(name: str, to_a: Callable, to_b: Any = None, doc: str = "") -> Row:
     """A row whose forward function is the one of the same name in the operands' library."""
-    of_floats = getattr(floats, name)  # the most frequent, so these look up nothing
+    of_floats = getattr(floats, name)  # floats are the most frequent operands, so nothing is looked up for them
 
     def of_one(a: Any) -> Any:
-        return of_floats(a) if a.__class__ is float else getattr(lib(a), name)(a)
+        if a.__class__ is float:
+            return of_floats(a)
+        return getattr(lib(a), name)(a)
 
     def of_two(a: Any, b: Any) -> Any:
-        return of_floats(a, b) if a.__class__ is b.__class__ is float else getattr(lib(a, b), name)(a, b)
+        if a.__class__ is b.__class__ is float:
+            return of_floats(a, b)
+        return getattr(lib(a, b), name)(a, b)
 
     return op(name, of_two if to_b else of_one, to_a, to_b, doc=doc)
 
@@ -99,4 +103,5 @@ def power(n: float) -> Row:
 
     if n == 0.5:  # the square root, as in NumPy and PyTorch
         forward, rule = sqrt.forward, sqrt.to_a
+    # a**0 is 1 everywhere
     return Row(f"**{n}", forward, rule if n else zero_rule, word="pow", settings={"n": n})

@@ -84,6 +84,7 @@ def operator_of(row: Row) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
         return out
 
     def reflected(self: Any, other: Any) -> Any:
+        # Fast for a number before a node that requires a gradient, such as 2 * x
         if modes_on or self._row is None or (x := number(other)) is None:
             return self._apply(row, (other, self))
         y = self._data

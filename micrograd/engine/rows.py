@@ -7,18 +7,18 @@ from typing import Any
 
 from . import floats
 
-# The library of functions for each type of plain operand. Others name theirs by `__array_namespace__`, as arrays do.
+# The library of functions for each type of plain operand. Symbols name theirs by `__array_namespace__`.
 LIBRARIES: dict[type, Any] = {float: floats, int: floats, bool: floats}
 
 
 def lib(a: Any, b: Any = 0.0) -> Any:
     """The module whose functions fit these operands: `floats` for numbers, NumPy as soon as one is an array.
 
-    For one operand, b is a float, which never decides.
+    The second operand decides if the first is a number. A float never decides, so it stands for a missing operand.
     """
     library = LIBRARIES.get(a.__class__)
-    if b.__class__ is not float and library is LIBRARIES[float]:  # a is a number, so b decides
-        a, library = b, LIBRARIES.get(b.__class__)
+    if b.__class__ is not float and library is floats:
+        return lib(b)
     return library or a.__array_namespace__()
 
 
@@ -51,7 +51,10 @@ class Row:
         self.word: str = word or name
         self.rules: Sequence[Callable[..., Any]] = [rule for rule in (to_a, to_b) if rule]
         self.is_unary: bool = len(self.rules) == 1  # the rule is called with (out, a), not with the operands
-        self.backward = binary_step(to_a, to_b) if to_b else unary_step(to_a) if to_a else general_step
+        if to_b:
+            self.backward = binary_step(to_a, to_b)
+        else:
+            self.backward = unary_step(to_a) if to_a else general_step
         for note, x in notes.items():  # not by `vars(self)`, which would make every later look-up slower
             setattr(self, note, x)
 
@@ -72,7 +75,9 @@ class Row:
 
         The last rule runs first, so that the gradient of an array's first operand, the input, is still in the cache.
         """
-        values, rules, operands, sent = node._rule_arguments(create_graph), self.rules, node._operands, []
+        values = node._rule_arguments(create_graph)
+        rules, operands = self.rules, node._operands
+        sent = []
         for i in range(len(rules) - 1, -1, -1):
             n = operands[i]
             if n._row is not None:
@@ -107,6 +112,7 @@ def binary_step(to_a: Any, to_b: Any) -> Callable[[Any], None]:
 
     def backward(out: Any) -> None:
         out._gradient = g = out._sum
+        # Both rules run before anything is sent, since a rule may raise: the walk then takes `general_step`
         part_a = to_a(g, out._x, out._y)
         part_b = to_b(g, out._x, out._y)
         out._a._sum += part_a
@@ -137,7 +143,10 @@ def general_step(out: Any) -> None:
 def leaf_step(leaf: Any) -> None:
     """The step of a leaf: its gradient is added to `.grad`, which is the integer 0 until the first one comes."""
     grad = leaf._gradient
-    leaf._gradient = leaf._sum if grad.__class__ is int and grad == 0 else leaf._plus(grad, leaf._sum)
+    if grad.__class__ is int and grad == 0:
+        leaf._gradient = leaf._sum
+    else:
+        leaf._gradient = leaf._plus(grad, leaf._sum)
 
 
 def passed(g: Any, _a: Any, _b: Any) -> Any:
@@ -161,7 +170,7 @@ class _Leaf(Row):
     Its truth value is False, so that `if node._row:` means "was this node made by an op?".
     """
 
-    __bool__: Any = staticmethod(bool)  # which is False without an argument
+    __bool__: Any = staticmethod(bool)  # bool() is False, and is faster than a method in Python
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
         return ()

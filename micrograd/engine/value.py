@@ -11,6 +11,11 @@ In the classic engine each op stores `_backward` in its result, as a closure. He
 `ops`, and the walk calls the row's `backward(out)`; `_backward` is made when somebody asks for it. A closure is
 an object, with a cell for each variable that it closes over, and the garbage collector has to look at each of them
 again and again. `engine/__init__` has the figures.
+
+A node keeps its op in `_row`: a leaf has the row `LEAF`, a constant has None, and both are false. The operands are in
+`_a` and `_b`, where `NOTHING` stands for a plain number. The numbers that the op's rules take are in `_x` and `_y`:
+(a, b) of a binary op, (out, a) of a unary one. If an op takes any number of operands, `_a` is `MANY`, `_b` has the
+operands, and `_x` their numbers. `node` has the list of these slots.
 """
 
 from __future__ import annotations
@@ -58,8 +63,8 @@ class Value(Node):
 
     __slots__ = ()
     _is_number = True
-    grad: Any  # the slot `_gradient`, under its public name
-    _backward_to: Callable[..., None]  # added by `scalars/value`
+    grad: Any  # the slot `_gradient`, under its public name. It and `_op`, the name of the op, come from `Node`
+    _backward_to: Callable[..., None]  # `backward` with `inputs`, or without the graph afterwards: see `scalars/value`
 
     def __init__(
         self,
@@ -100,7 +105,8 @@ class Value(Node):
             return ()
         if self._a is MANY:
             return self._b
-        if self._a is NOTHING:  # a plain number: make its constant on first access, and reuse it
+        # Binary ops alone take plain numbers: make the constant on first access, and reuse it
+        if self._a is NOTHING:
             self._a = self._constant(self._x)
         if self._b is NOTHING and row.to_b:
             self._b = self._constant(self._y)
@@ -145,16 +151,17 @@ class Value(Node):
             why = f"{self!r} is a constant or was made inside no_grad()"
             raise RuntimeError(f"nothing to differentiate: no Value in this computation has requires_grad=True: {why}")
         if modes_on:
-            listener().backward()
+            listener().backward()  # a mode may refuse the pass
         if retain_graph is False or inputs is not None:
             self._backward_to(gradient, retain_graph, create_graph, inputs)  # `backward` in scalars/roots.py
             return
         plain = gradient is None and not create_graph
         # The result of a compiled function may do the whole pass by its program
         if not (plain and self._row.whole_pass and self._row.whole_pass(self)):
-            run((self,), (1.0 if plain else self._seed(gradient, create_graph),), create_graph)
+            seed = 1.0 if plain else self._seed(gradient, create_graph)
+            run((self,), (seed,), create_graph)
         if self._row is LEAF:
-            self._own_backward()
+            self._own_backward()  # what a user assigned as the `_backward` of this leaf, if anything
 
     __add__, __radd__ = operator_of(ops.add)
     __sub__, __rsub__ = operator_of(ops.sub)
@@ -194,7 +201,7 @@ class Value(Node):
         cls = reduce(most_derived, (type(n) for n in nodes if n is not NOTHING))
         out = fill_slots(object.__new__(cls), row.forward(*values))
         if any(n._row is not None for n in nodes) and is_grad_enabled():
-            out._record(row, nodes, [out._data, *values] if row.is_unary else values)
+            out._record(row, nodes, values)
         return out
 
     def _constant(self, data: Any) -> Self:
@@ -204,6 +211,7 @@ class Value(Node):
     def _seed(self, gradient: Any, create_graph: bool) -> Any:
         """A gradient of this node, checked: a number, or a node if the pass is recorded; None means 1."""
         if isinstance(gradient, Value):
+            # A recorded pass uses the engine's operators, which a subclass may have redefined
             return refuse_redefined(gradient, Value) if create_graph else gradient._data
         seed = 1.0 if gradient is None else number(gradient)
         if seed is None:
@@ -218,9 +226,11 @@ class Value(Node):
         seen = self._x if self._a is MANY else (self._x, self._y)
         if not (create_graph and self._row.reads_values):
             return seen
-        pairs = [*zip((self, self._a) if self._row.is_unary else self._operands, seen, strict=True)]
-        for n, x in pairs:  # nan differs from itself, and so does not count as changed
-            if n is not NOTHING and n._is_number and n._data is not x and n._data != x and x == x:
+        nodes = (self, self._a) if self._row.is_unary else self._operands
+        pairs = [*zip(nodes, seen, strict=True)]
+        for n, x in pairs:
+            # Neither `NOTHING` nor an array is a number. A nan differs from itself, and so does not count as changed
+            if n._is_number and n._data is not x and n._data != x and x == x:
                 raise RuntimeError(f"create_graph=True: '{self._op}' used {x}, now {n._data}; rerun the forward pass")
         return [x if n is NOTHING else refuse_redefined(n, Value) for n, x in pairs]
 
@@ -229,9 +239,10 @@ class Value(Node):
         return part
 
     def _plus(self, total: Any, part: Any, _taken: Any = None, /) -> Any:
-        """The sum of two gradients of this node. A total of None, or of the integer 0, is none yet.
+        """The sum of two gradients of this node. A total of None, or of the integer 0, means that there is none yet.
 
-        If the total is a node and the part is a number, their sum is a constant. Arrays alone need `_taken`.
+        If the total is a node and the part is a number, their sum is a constant. Only arrays need `_taken`, the ids of
+        the arrays that a `.grad` has already.
         """
         if total.__class__ is float and part.__class__ is float:
             return total + part

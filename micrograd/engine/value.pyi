@@ -53,7 +53,7 @@ class Value(Node, Elementwise):
     def _cast_gradient(self, part: Any) -> Any:
         """A gradient of this node in its form, which matters to arrays."""
     def _plus(self, total: Any, part: Any, _taken: Any = None, /) -> Any:
-        """The sum of two gradients of this node. A total of None, or of the integer 0, is none yet."""
+        """The sum of two gradients of this node. A total of None, or of the integer 0, means that there is none yet."""
     def _ieee(self, rule: Callable[..., Any], *numbers: float) -> float:
         """The rule's result where Python's floats raise: run on constants, whose `/` and `**` follow IEEE 754."""
     def __rpow__(self, other: Any) -> Any: ...

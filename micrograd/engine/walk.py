@@ -18,7 +18,7 @@ rounding, depends only on the program.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -47,17 +47,18 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
     """The pass, while no other thread runs one."""
     mark = float("-0.0")
     order, sums_before, grads_before = [], [], []
-    of_numbers = bool(roots) and roots[0]._is_number
     depth = len(running)
     try:
         running.append(mark)
-        search(roots, mark, order, sums_before)
+        many = search(roots, mark, order, sums_before)
         grads_before += [node._gradient for node in order]
         if leave_out:
             leave_out(order, mark)
-        for root, seed in zip(roots, seeds, strict=False):
+        for root, seed in zip(roots, seeds, strict=False):  # without seeds, the pass gives the order only
             if (total := root._sum) is not None:
                 root._sum = seed if total is mark else root._plus(total, seed)
+        # Nodes of arrays are among these. A Value depends on them if `gradient` differentiated a function of Tensors
+        of_numbers = not many or all(node._is_number for node in order)
         if of_numbers and not (create_graph or receive or any(watchers)):
             propagate(order, mark)
         else:
@@ -66,7 +67,7 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
         return order
     except BaseException:
         for node, grad in zip(order, grads_before, strict=False):
-            node._gradient, node._sum = grad, 0.0
+            node._gradient, node._sum = grad, 0.0  # a number in `_sum`, lest an array live longer than it is needed
         raise
     finally:
         del running[depth:]  # not `pop`, since a Ctrl-C may have come before the append
@@ -74,11 +75,14 @@ def _run(roots: Nodes, seeds: Nodes, create_graph: bool, receive: Any, leave_out
             node._sum = before
 
 
-def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> None:
+def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any]) -> Mapping[Any, Any]:
     """Append the nodes below the roots that require a gradient to the order, each after its operands, and mark them.
 
     A depth-first search that does not recurse: `path` leads from the root to the node, and `below` is the operand to
-    enter next. Inside another pass, `sums_before` gets the `_sum` of each node.
+    enter next. An operand is passed over if it has the mark, or if its row is None: `NOTHING` and other constants.
+    Inside another pass, `sums_before` gets the `_sum` of each node.
+
+    Returns a mapping whose keys are the nodes with any number of operands.
     """
 
     def append_inside(node: Any) -> None:
@@ -88,13 +92,14 @@ def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any])
     append = append_inside if len(running) > 1 else order.append
     rest: dict[Any, Iterator[Any]] = {}  # of a node with any number of operands, those not looked at yet
     for node in roots:
+        # The path begins with the root itself: when the root is done, `pop` takes it from there, and the loop ends
         path: list[Any] = [] if node._sum is mark else [node]
         while path:
             below = node._a
             if below._sum is mark or below._row is None:
                 # `MANY` counts as a constant, so a node with any number of operands comes here too
                 below = node._b if below is not MANY else _next_below(node, mark, rest, append)
-                if below._sum is mark or below._row is None:  # its operands are done, and so is the node
+                if below._sum is mark or below._row is None:  # the node has no operand left, so it is done
                     append(node)
                     node._sum = mark
                     node = path.pop()
@@ -105,6 +110,7 @@ def search(roots: Nodes, mark: object, order: list[Any], sums_before: list[Any])
             else:
                 path.append(node)
                 node = below
+    return rest
 
 
 def _next_below(node: Any, mark: object, rest: dict[Any, Iterator[Any]], append: Callable[[Any], None]) -> Any:
@@ -124,7 +130,7 @@ def propagate(order: Nodes, mark: object) -> None:
         if node._sum is not mark:  # else nothing was sent to it
             try:
                 node._row.backward(node)
-            except ArithmeticError:  # of Python's floats, such as 1 / 0
+            except ArithmeticError:  # of Python's floats, such as 1 / 0, before the step sent anything
                 if node._row is LEAF:  # it has no rules: a property `grad` of the user's class raised
                     raise
                 general_step(node)
@@ -146,7 +152,7 @@ def propagate_any(order: Nodes, mark: object, create_graph: bool, receive: Any) 
                 continue
         elif node._row is LEAF or node._retains_grad:
             node._gradient = node._plus(node._gradient, g, taken)
-        elif node._is_number:
+        elif node._is_number:  # an inner Value shows its gradient; an inner array, which would need memory, does not
             node._gradient = g
         for operand, part in node._row.send(node, g, create_graph):
             if (total := operand._sum) is not None:

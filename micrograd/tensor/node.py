@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from types import FunctionType
@@ -49,34 +49,12 @@ class ArrayNode(Node):
 
     __slots__ = ("_handle", "_saved", "_store")
 
-    tensor_class: type[Any]  # Tensor; set by `tensor.py`
-    _backward = Value._backward  # the property
-    _operands = Node._b  # type: ignore[assignment]  # the slot itself, which is read without a call in Python
-    _store: Storage | None
-    _saved: Any  # a Saved, or an empty tuple
-    _leaf: Any = None  # the leaf's node, of a constant that was a leaf
-
-    @property
-    def tensor(self) -> Tensor:
-        """The Tensor that wraps this node, or a new one if it is gone."""
-        tensor = self._handle()
-        return wrap(self) if tensor is None else tensor
+    # ---- the names of every node; `grad` and `_op` are those of `Node`
 
     @property
     def data(self) -> Array:
         """The array."""
         return self.tensor.data
-
-    @property
-    def _saves(self) -> bool:
-        return bool(self._saved or not self._row.rules or self._values_used)
-
-    @property
-    def storage(self) -> Storage:
-        """The storage of the data, made on first access."""
-        if self._store is None:
-            self._store = Storage()
-        return self._store
 
     @property
     def _prev(self) -> tuple[Node, ...]:
@@ -87,6 +65,42 @@ class ArrayNode(Node):
             pairs = zip(self._b, self._x, strict=True)
             self._b = tuple(new_node(np.array(x)) if n is NOTHING else n for n, x in pairs)
         return self._b
+
+    _backward = Value._backward  # the property
+    _operands = Node._b  # type: ignore[assignment]  # the slot itself, which is read without a call in Python
+
+    # ---- what arrays add: the Tensor, and the memory
+
+    tensor_class: type[Any]  # Tensor; set by `tensor.py`
+    _handle: Callable[[], Any]  # a weak reference to the Tensor
+    _store: Storage | None
+    _saved: Any  # a Saved, or an empty tuple
+    _leaf: Any = None  # of a frozen leaf: its node from before, which unfreezing restores
+
+    @property
+    def tensor(self) -> Tensor:
+        """The Tensor that wraps this node, or a new one if it is gone."""
+        tensor = self._handle()
+        return wrap(self) if tensor is None else tensor
+
+    @property
+    def storage(self) -> Storage:
+        """The storage of the data, made on first access."""
+        if self._store is None:
+            self._store = Storage()
+        return self._store
+
+    @property
+    def _saves(self) -> bool:
+        """False for a node without saved values. A graph of only such nodes is not released after a pass."""
+        return bool(self._saved or not self._row.rules or self._values_used)
+
+    @property
+    def _values_used(self) -> list[int]:
+        """The indices in `_x` of the values that the rules use."""
+        return _indices_used(self._row, tuple(n._row is not None for n in self._b))
+
+    # ---- what makes a kind of node, as in `Value`
 
     def _constant(self, data: Any) -> ArrayNode:
         return new_node(np.asarray(data))
@@ -123,12 +137,8 @@ class ArrayNode(Node):
                 values[i] = refuse_redefined(self._as_it_was(i, n, values[i]), self.tensor_class)
         return values
 
-    @property
-    def _values_used(self) -> list[int]:
-        """The indices in `_x` of the values that the rules use."""
-        return _indices_used(self._row, tuple(n._row is not None for n in self._b))
-
     def _as_it_was(self, i: int, operand: Any, value: Any, /) -> Tensor:
+        """The Tensor of a saved value, given its index and the node; raises if a rule uses it and it was written to."""
         if value is not None and i in self._values_used and not same_array(value, operand._data):
             raise RuntimeError(
                 f"create_graph=True: data that '{self._op}' used was written to since; run the forward pass again"
@@ -142,6 +152,7 @@ class ArrayNode(Node):
         return np.errstate(all="ignore")
 
     def _unshared(self, g: Any, taken: set[int], /) -> Any:
+        """A gradient that nothing else refers to: a copy of a view, and of an array that a `.grad` has already."""
         if g.__class__ is Array and (g.base is not None or id(g) in taken):
             g = np.array(g, order=order(self._data))
         taken.add(id(g))
@@ -161,6 +172,7 @@ class ArrayNode(Node):
     def _plus(self, total: Any, part: Any, taken: Any = None, /) -> Any:
         if total is None:  # this part is the first
             return self._unshared(part, taken)
+        # If the total is a Tensor and the part is an array, their sum is a constant
         with no_grad() if isinstance(total, self.tensor_class) and part.__class__ is Array else nullcontext():
             total = ops.add(total, part)
         return total if isinstance(total, self.tensor_class) else np.asarray(total)
@@ -182,7 +194,9 @@ class ArrayNode(Node):
         if type(row) is Closure:
             nodes = (self, *operands)
             row, values, saved = _ArrayClosure(row.name, row.run), [n._data for n in nodes], [n.storage for n in nodes]
-        self._a, self._b, self._x, self._saved, self._row = MANY, operands, values, saved and Saved(saved), row
+        self._a, self._b, self._x = MANY, operands, values
+        self._saved = saved and Saved(saved)
+        self._row = row
         if modes_on:
             tell_recorded(self)
 
@@ -205,7 +219,7 @@ class Storage:
     version: int = 0  # the number of writes to the memory
     users: int = 0  # the number of nodes that saved the memory
     views: Any = ()  # weak references to the other Tensors that share the memory
-    kept: Any = nothing  # a weak reference to the node with a copy of a constant that was then written to
+    kept: Any = nothing  # a weak reference to the node of a constant before a write, with a copy that drawings need
     lent: Any = None  # an array that the caller may write to unnoticed, and a copy to compare it with
 
     def share(self, tensor: Any) -> Any:
@@ -258,6 +272,7 @@ class _ArrayClosure(Closure):
     """The closure of an array node. It may read arrays of Tensors, which must not have changed since the op ran."""
 
     def zero(self, operand: Any) -> Array:
+        # Of a type of floats, also if the operand has ints
         return np.zeros(operand._data.shape, np.result_type(operand._data, np.float16))
 
     def send(self, node: Any, g: Any, create_graph: bool = False) -> Sequence[tuple[Any, Any]]:
@@ -307,7 +322,7 @@ def _indices_used(row: Row, needs_grad: tuple[bool, ...]) -> list[int]:
     rules = [rule for rule, needed in zip(row.rules, needs_grad, strict=True) if needed]
     codes = [rule.__code__ if isinstance(rule, FunctionType) else None for rule in rules]
     indices = _indices_named(len(needs_grad) + row.is_unary, *codes)
-    vars(row).setdefault("indices_used", {})[needs_grad] = indices
+    vars(row).setdefault("indices_used", {})[needs_grad] = indices  # where `remember` looks first
     return indices
 
 

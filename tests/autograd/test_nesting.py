@@ -73,6 +73,14 @@ def test_plain_comes_back_only_where_nothing_read_requires_a_gradient(transform:
     assert all(type(g) is float for g in leaves(transform(way(f))(2.0)))
 
 
+def test_plain_pass_from_a_value_goes_through_the_arrays_that_it_was_computed_from():
+    x = Value(3.0)
+    slope = gradient(lambda x: (Tensor([1.0, 2.0]) * x * x).sum())(x)
+    assert isinstance(slope, Value)
+    (slope * slope).backward()  # of 36 * x**2
+    assert x.grad == 216.0
+
+
 def test_answer_that_leads_to_inputs_alone_is_a_constant():
     w = Value(3.0)
     assert [g.requires_grad for g in gradient(lambda x, y: x * x + y * w)(2.0, 1.0)] == [False, True]
