@@ -22,7 +22,10 @@ const samples = Object.assign(document.createElement("p"), {className: "samples"
 const tables = document.createElement("div");
 put(
   samples,
-  html`<label for="sample">Sample</label><input id="sample" type="range" min="0" /><output for="sample"></output>`,
+  html`<label for="sample">Sample</label><input id="sample" type="range" min="0" /><output
+      id="seen"
+      for="sample"
+    ></output>`,
 );
 tableBox.append(samples, tables);
 $("stage").append(tableBox);
@@ -151,7 +154,7 @@ function drawTable(layer) {
   samples.hidden = many < 2;
   Object.assign(slider, {max: many, value: sample});
   slider.setAttribute("aria-valuetext", said);
-  samples.lastElementChild.textContent = said;
+  $("seen").textContent = said;
   const focused = document.activeElement,
     kept = focused?.closest("#table svg") ? `[data-way=${focused.dataset.way}]` : "";
   const product =
