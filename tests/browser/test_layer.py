@@ -93,6 +93,23 @@ def test_one_sample_of_a_batch_has_the_gradients_that_it_has_alone(page, made):
     assert [float(text.replace("−", "-")) for text, _ in read(page)] == pytest.approx(alone, rel=0.05)
 
 
+def test_slider_of_the_samples_is_drawn_through_all_of_them_with_the_mouse_and_then_obeys_the_arrow_keys(page):
+    opened(page, values, POINTS)
+    slider, step = page.driver.find_element("id", "sample"), page.run("return document.getElementById('scrub').value")
+    slider, step = page.driver.find_element("id", "sample"), page.run("return document.getElementById('scrub').value")
+    page.run("window.seen = []; addEventListener('input', e => seen.push(e.target.value))")
+    half = slider.size["width"] // 2
+    mouse = ActionChains(page.driver, 50).move_to_element_with_offset(slider, 8 - half, 0).click_and_hold()
+    for place in (-half // 2, 0, half // 2, half - 2):
+        mouse.move_to_element_with_offset(slider, place, 0)
+    mouse.release().perform()
+    assert page.run("return seen") == ["1", "2", "3", "4"]
+    assert page.text(".samples output") == "4 of 4"
+    page.press("ArrowLeft")
+    assert page.text(".samples output") == "3 of 4"
+    assert page.run("return document.getElementById('scrub').value") == step
+
+
 def test_hovered_cell_tells_its_product_in_both_tables(page):
     opened(page, values)
     told = [text for text, _ in page.run(READ, "backward")]

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 
 from .test_player import at_each_step
 
 LESSONS = Path(__file__).parents[2] / "demos" / "lessons"
 BUTTONS = ["First step", "Step back", "Play", "Step forward", "Last step"]
-TOLD = {1: 1, 3: 2, 4: 1, 5: 1, 7: 1, 12: 1, 18: 1}  # how many players a lesson tells the reader to use
+TOLD = {1: 1, 3: 2, 4: 1, 5: 1, 7: 1, 12: 2, 18: 1}  # how many players a lesson tells the reader to use
 TRAINED = (7, 18)  # of these, what trains and draws is left out
 
 
@@ -114,6 +115,22 @@ def steps_until(page, button, words):
     raise AssertionError(f"no step says {words!r}")
 
 
+def press(page, selector, name):
+    """Click with the mouse on the element that has this name."""
+    elements = page.driver.find_elements("css selector", selector)
+    next(element for element in elements if name in (element.get_attribute("aria-label") or element.text)).click()
+
+
+def open_in_frame(page, player, width):
+    """As a notebook shows it."""
+    source = player.replace("&", "&amp;").replace('"', "&quot;")
+    page.open(
+        f'<!doctype html><html lang="en"><title>n</title><iframe style="width:100%" srcdoc="{source}"></iframe>', width
+    )
+    page.driver.switch_to.frame(0)
+    page.wait("document.querySelectorAll('.card').length")
+
+
 def test_knobs_of_lesson_1_turn_as_it_says(page):
     page.open(shown(1)[0], reduced_motion=True)
     before = cards(page)
@@ -171,16 +188,37 @@ def test_head_of_lesson_18_opens_at_a_click_and_shows_what_it_says(page):
         assert words in found, words
 
 
-def test_layer_of_lesson_7_opens_at_a_click_and_so_does_a_neuron(page):
-    page.open(shown(7)[0], 1000, 600, reduced_motion=True)  # as wide as a notebook
-    opens = "[...document.querySelectorAll('.card')].find(e => e.ariaLabel.includes('opens'))"
-    seen = [page.text("#crumbs")]
-    for what in ("Layer", "Neuron"):
-        assert what in page.run(f"return {opens}.ariaLabel")
-        page.run(f"{opens}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
-        page.wait(f"document.getElementById('crumbs').textContent !== {seen[-1]!r}")
-        seen.append(page.text("#crumbs"))
+def test_player_of_lesson_7_does_what_the_lesson_says_in_the_frame_of_a_notebook(page):
+    told = "Choose *layers* to see one card for each layer.", "Press *Show the neurons*, and then click a neuron"
+    assert [words for words in told if words not in text(7)] == []
+    open_in_frame(page, shown(7)[0], 900)
+    press(page, "#tabs button", "layers")
+    assert [label.split(",")[0] for label in cards(page)][:2] == ["Layer #2", "Layer #1"]
+    press(page, ".card", "Layer #1")
+    assert page.count("#table [data-way=forward] [data-right]") == 4  # a row for each neuron
+    press(page, ".tabler", "Show the neurons")
+    press(page, ".card", "TanhNeuron(2) #1")
+    assert page.text("#crumbs") == "layers›Layer #1›TanhNeuron(2) #1"
     assert page.count(".card") > 3
+
+
+@pytest.mark.parametrize("width", [700, 1000])
+def test_tables_of_lesson_12_are_where_the_lesson_says_in_the_frame_of_a_notebook(page, width):
+    (named,) = re.findall(r"The layer opens as two tables. Move over the cells of the table \*(.+?)\*.", text(12))
+    open_in_frame(page, shown(12)[1], width)
+    press(page, "#tabs button", "modules")
+    press(page, ".card", "Linear #1")
+    table = next(e for e in page.driver.find_elements("css selector", "#table figure") if e.text.startswith(named))
+    told = set()
+    for cell in table.find_elements("css selector", "[data-cell]"):
+        ActionChains(page.driver, 20).move_to_element(cell).perform()
+        told.add(page.text("#told-backward"))
+    assert len(told) == 12
+    slider = page.driver.find_element("id", "sample")
+    ActionChains(page.driver, 20).move_to_element_with_offset(
+        slider, slider.size["width"] // 2 - 3, 0
+    ).click().perform()
+    assert page.text(".samples output") == "3 of 3"
 
 
 def test_movie_of_lesson_8_plays_and_goes_step_by_step_with_the_arrow_keys(page):

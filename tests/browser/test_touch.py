@@ -51,6 +51,17 @@ def test_leaf_is_typed_over_its_card_and_the_page_around_hears_of_it(page):
     page.wait("said.some(m => m.micrograd === 'leaf' && m.leaf === 0 && m.name === 'x1' && m.value === 7.25)")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (900, 600)])
+def test_leaf_is_typed_after_a_double_click_though_the_graph_moves_up_below_the_pointer(page, width, height):
+    page.open(player(neuron()).html, width, height, reduced_motion=True)
+    b = card(page, "b")
+    before = b.rect["y"]
+    ActionChains(page.driver, 20).double_click(b).send_keys("7.25").perform()
+    assert b.rect["y"] < before - b.rect["height"] / 3  # the panel below the graph has grown
+    page.press("Enter")
+    assert b.get_attribute("aria-label").startswith("b, data 7.2500")
+
+
 @pytest.mark.parametrize("reduced_motion", [False, True])
 def test_shaken_cards_move_unless_less_motion_was_asked_for(page, reduced_motion):
     page.open(player(neuron()).html, reduced_motion=reduced_motion, fragment="place=end")

@@ -18,6 +18,16 @@ let sample = 0; // counted from 1; 0 stands for all samples
 let picked = null;
 const tableBox = Object.assign(document.createElement("div"), {id: "table", hidden: true, tabIndex: -1});
 const tabler = Object.assign(document.createElement("button"), {type: "button", className: "tabler"});
+const samples = Object.assign(document.createElement("p"), {className: "samples"});
+const tables = document.createElement("div");
+put(
+  samples,
+  html`<label for="sample">Sample</label><input id="sample" type="range" min="0" /><output
+      id="seen"
+      for="sample"
+    ></output>`,
+);
+tableBox.append(samples, tables);
 $("stage").append(tableBox);
 
 // The numbers of the tables: the rows of weights, the biases and, for each sample, its inputs and its gradients
@@ -97,7 +107,6 @@ const FIGURE = 300; // the least width of a table and its words, as in layer.css
 const BETWEEN = 36;
 const largest = rows => Math.max(...rows.flat().map(Math.abs).filter(Number.isFinite)) || 1;
 const sumOf = (layer, x, i) => layer.weights[i].reduce((sum, w, j) => sum + w * x[j], layer.biases[i]);
-const saidSample = many => (sample ? `${sample} of ${many}` : `all ${many}, added up`);
 
 // The size of a cell, and of a cell at the edges. Cells have numbers if a row of them has room, however many rows there
 // are. At the edges all cells have numbers, or all are strips
@@ -139,27 +148,15 @@ function drawTable(layer) {
   };
   const grads = sample ? sent[sample - 1].map(g => inputs[sample - 1].map(x => g * x)) : layer.grads,
     results = inputs.map(x => weights.map((_, i) => sumOf(layer, x, i)));
-  const samples =
-    many < 2
-      ? ""
-      : html`<p class="samples">
-          <label for="sample">Sample</label
-          ><input
-            id="sample"
-            type="range"
-            min="0"
-            max="${many}"
-            value="${sample}"
-            aria-valuetext="${saidSample(many)}"
-          /><output for="sample">${saidSample(many)}</output>
-        </p>`;
+  // A new slider would slip from the pointer that drags it
+  const slider = $("sample"),
+    said = sample ? `${sample} of ${many}` : `all ${many}, added up`;
+  samples.hidden = many < 2;
+  Object.assign(slider, {max: many, value: sample});
+  slider.setAttribute("aria-valuetext", said);
+  $("seen").textContent = said;
   const focused = document.activeElement,
-    kept =
-      focused?.id === "sample"
-        ? "#sample"
-        : focused?.closest?.("#table svg")
-          ? `[data-way=${focused.dataset.way}]`
-          : "";
+    kept = focused?.closest("#table svg") ? `[data-way=${focused.dataset.way}]` : "";
   const product =
     many > 1 && !sample
       ? html`Each cell: its products, one for each sample, added up: <b>g.T @ x</b>.`
@@ -175,13 +172,9 @@ function drawTable(layer) {
     ],
     ["backward", "Backward: a column times a row", product, "from the right", grads, sent],
   ];
-  put(
-    tableBox,
-    html`${samples}
-      <div>${figures.map(figure => figureOf(...figure, inputs, place))}</div>`,
-  );
+  put(tables, html`${figures.map(figure => figureOf(...figure, inputs, place))}`);
   filled = {layer, grads, place};
-  if (kept) tableBox.querySelector(kept)?.focus();
+  if (kept) tables.querySelector(kept)?.focus();
   const [i, j] = picked ?? strongestCell(grads);
   pick(Math.min(i, rows - 1), Math.min(j, columns - 1));
 }

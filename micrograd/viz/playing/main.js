@@ -85,7 +85,6 @@ function focus(card) {
 const onCard = {
   focusin: focus,
   click: (card, {target}) => choose(card, target),
-  dblclick: typeAt,
   keydown: keysOn,
 };
 for (const type in onCard)
@@ -93,6 +92,20 @@ for (const type in onCard)
     const card = cardAt(event);
     if (card) onCard[type](card, event);
   });
+
+// After the first click the panels may be higher and the graph has moved, so the second click may meet another element
+let firstClick;
+addEventListener(
+  "click",
+  event => {
+    if (event.detail < 2) firstClick = {card: cardAt(event), target: event.target};
+  },
+  true,
+);
+addEventListener("dblclick", event => {
+  const {card, target} = firstClick ?? {card: cardAt(event), target: event.target};
+  if (scene.cards.includes(card)) typeAt(card, {target});
+});
 
 // ---- keys
 // The keys of the card that has the focus
