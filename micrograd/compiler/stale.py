@@ -229,11 +229,12 @@ class Guards:
         elif (data := data_in(x)) and self._is_constant(x, data):
             self._check_constant(path, x, data, access)
             return
-        elif id(x) not in self._met:
-            self._met.add(id(x))
+        else:
             if isinstance(x, type) and not path.endswith(".__class__") and is_users_module(x.__module__):
                 self._read |= MAKERS  # it may create objects
-            self._waiting.append(x)
+            if id(x) not in self._met:
+                self._met.add(id(x))
+                self._waiting.append(x)
         if path:
             self._check_same(path, x)
 
