@@ -115,6 +115,9 @@ def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: 
         if not difference(f, args, retraced, eager):
             problem += "; a new trace gives the same, so a constant has changed since the last trace: call retrace()"
         raise RuntimeError(f"the compiled function gives {problem}; {f!r} is {defined_at(f.origin)}")
+    if update is not None:
+        # The gradients are compared as well, since a step by a small learning rate hides an error in them
+        checked_call(f.loss, run, args, named)
     set_back(end)
     return result
 

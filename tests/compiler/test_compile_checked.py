@@ -174,6 +174,17 @@ def test_loss_of_a_step_is_compared_too():
     assert w.data == 0.5
 
 
+@pytest.mark.parametrize("lr", [0.1, 1e-15, 0.0])
+def test_wrong_gradient_in_a_step_is_found_at_any_learning_rate(lr: float):
+    w, k = Tensor([1.0, 2.0], requires_grad=True), [2.0]
+    step = micrograd.compile(lambda: ((w - w.detach()) * k[0]).sum(), update=SGD([w], lr=lr), check=True)
+    step()
+    k[0], before = 3.0, w.data.tolist()
+    with pytest.raises(RuntimeError, match="call retrace"):
+        step()
+    assert w.data.tolist() == before
+
+
 def test_wrong_update_of_a_right_loss_is_found():
     w = Value(0.5, label="weight")
     step = micrograd.compile(lambda x: (w * x) ** 2, update=SGD([w], lr=0.1, momentum=0.5), check=True)
