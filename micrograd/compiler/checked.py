@@ -106,8 +106,10 @@ def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: 
         result = run(f, *args, **named)
     compiled, end = account(f, [result]), snapshot(update)
     set_back(start)
-    eager = account(f, itself(f, args, named) or [result])  # without samples there is nothing to compare
-    set_back(start)
+    try:
+        eager = account(f, itself(f, args, named) or [result])  # without samples there is nothing to compare
+    finally:
+        set_back(start)
     if problem := difference(f, args, compiled, eager):
         with _by_program():
             retraced = account(f, [f.fresh()(*args, **named)])
