@@ -106,8 +106,10 @@ def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: 
         result = run(f, *args, **named)
     compiled, end = account(f, [result]), snapshot(update)
     set_back(start)
-    eager = account(f, itself(f, args, named) or [result])  # without samples there is nothing to compare
-    set_back(start)
+    try:
+        eager = account(f, itself(f, args, named) or [result])  # without samples there is nothing to compare
+    finally:
+        set_back(start)
     if problem := difference(f, args, compiled, eager):
         with _by_program():
             retraced = account(f, [f.fresh()(*args, **named)])
@@ -115,6 +117,9 @@ def checked_call(f: Any, run: Callable[..., Any], args: tuple[Any, ...], named: 
         if not difference(f, args, retraced, eager):
             problem += "; a new trace gives the same, so a constant has changed since the last trace: call retrace()"
         raise RuntimeError(f"the compiled function gives {problem}; {f!r} is {defined_at(f.origin)}")
+    if update is not None:
+        # The gradients are compared as well, since a step by a small learning rate hides an error in them
+        checked_call(f.loss, run, args, named)
     set_back(end)
     return result
 

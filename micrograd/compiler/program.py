@@ -278,9 +278,9 @@ def program_for(owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Pro
     """Build the program for a call."""
     nodes = any(isinstance(x, (Value, Tensor)) for x in leaves(list(args)))
     with without_collector():
-        reached = Guards(owner.origin, named).reached
+        before = Guards(owner.origin, named)  # its nodes outlive the trace, so that none counts as created inside
         plain = owner.plain and not nodes
-        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, reached)
+        built = Built(owner.fn, args, named, owner.names, plain, owner.settings, before.reached)
     if built.update is not None:
         return TrainingProgram(owner, built, named)
     return (OnDevice if built.on_device else Program)(owner, built, named)

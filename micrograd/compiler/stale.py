@@ -12,9 +12,10 @@ replacement would not be detected. A number that a name is bound to is compared.
 keys and the classes of its items are checked, and of a long container of data only the length (`data`). The code of
 installed packages is not followed.
 
-A walk before the trace finds the objects that the function could change (`remains`) or draw from. A second walk, after
-the trace, knows which nodes were used and writes the checks. They describe what is there after the trace, so a change
-that the function itself makes while it is traced does not make its program stale.
+A walk before the trace finds the objects that the function could change (`remains`) or draw from. It also keeps the
+nodes alive, because a used node that no longer exists counts as created inside, and becomes a constant. A second walk,
+after the trace, knows which nodes were used and writes the checks. They describe what is there after the trace, so a
+change that the function itself makes while it is traced does not make its program stale.
 
 The checks are one generated expression, `g0.cell_contents is g1 and g1.neurons is g2 and g3 == g4`, in which a list of
 Values is compared as a whole, because Values are equal only to themselves.
@@ -113,12 +114,13 @@ def compile_guard(expression: str, objects: dict[str, Any]) -> Callable[[], bool
 class Guards:
     """A walk along all that a function reads, beginning at the function and at its `keywords` (keyword arguments).
 
-    `reached` are the objects on the way that could be changed in place. Of the nodes on the way, only those in `used`
-    are checked.
+    `reached` are the objects on the way that could be changed in place, and `nodes` are the nodes. Only the nodes in
+    `used` are checked.
     """
 
     def __init__(self, function: Any, keywords: Any = (), used: Iterable[Any] = ()):
         self.reached: list[Any] = []
+        self.nodes: list[Any] = []
         self._checks: list[str] = []
         self._late_checks: list[tuple[Callable[[Guards, Any], str], Any]] = []  # they depend on all names that are read
         self._objects: dict[str, Any] = {  # by their names in the checks
@@ -219,6 +221,7 @@ class Guards:
         elif isinstance(x, NODES):
             if id(x) not in self._met:
                 self._met.add(id(x))
+                self.nodes.append(x)
                 self._meet_node(x)
             if id(x) not in self._used:
                 return
@@ -226,11 +229,12 @@ class Guards:
         elif (data := data_in(x)) and self._is_constant(x, data):
             self._check_constant(path, x, data, access)
             return
-        elif id(x) not in self._met:
-            self._met.add(id(x))
+        else:
             if isinstance(x, type) and not path.endswith(".__class__") and is_users_module(x.__module__):
                 self._read |= MAKERS  # it may create objects
-            self._waiting.append(x)
+            if id(x) not in self._met:
+                self._met.add(id(x))
+                self._waiting.append(x)
         if path:
             self._check_same(path, x)
 
@@ -438,6 +442,7 @@ class Guards:
     def _check_constant(self, path: str, x: Any, data: Data, access: int) -> None:
         """Check the watched properties of a number, or of a container that is followed no further."""
         self.reached += data.containers[: 1 if is_long(x) and not data.nodes else None]
+        self.nodes += data.nodes.values()
         if path and access == NAMED:
             self._check_same(path, x)
         elif path:

@@ -174,6 +174,39 @@ def test_loss_of_a_step_is_compared_too():
     assert w.data == 0.5
 
 
+@pytest.mark.parametrize("lr", [0.1, 1e-15, 0.0])
+def test_wrong_gradient_in_a_step_is_found_at_any_learning_rate(lr: float):
+    w, k = Tensor([1.0, 2.0], requires_grad=True), [2.0]
+    step = micrograd.compile(lambda: ((w - w.detach()) * k[0]).sum(), update=SGD([w], lr=lr), check=True)
+    step()
+    k[0], before = 3.0, w.data.tolist()
+    with pytest.raises(RuntimeError, match="call retrace"):
+        step()
+    assert w.data.tolist() == before
+
+
+def test_checked_step_of_which_the_function_raises_changes_nothing():
+    w, calls = Tensor([1.0, 2.0], requires_grad=True), []
+
+    class Once(micrograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            calls.append(1)
+            if len(calls) > 1:
+                raise ValueError("called twice")
+            return 2 * g
+
+    w.grad = np.array([5.0, 6.0])
+    step = micrograd.compile(lambda: Once.apply(w).sum(), update=SGD([w], lr=0.1), check=True)
+    with pytest.raises(ValueError, match="called twice"):
+        step()
+    assert (w.data.tolist(), w.grad.tolist()) == ([1.0, 2.0], [5.0, 6.0])
+
+
 def test_wrong_update_of_a_right_loss_is_found():
     w = Value(0.5, label="weight")
     step = micrograd.compile(lambda x: (w * x) ** 2, update=SGD([w], lr=0.1, momentum=0.5), check=True)

@@ -11,6 +11,7 @@ import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -422,6 +423,29 @@ def test_node_in_a_variable_outside_is_refused():
     with pytest.raises(RuntimeError, match="cannot store a node in the variable 'last'"):
         micrograd.compile(f)(2.0)
     assert last is None
+
+
+REPLACE = {
+    "an item of a dict": ({"w": Value(3.0)}, lambda d: d["w"], lambda d: d.update(w=Value(2.0))),
+    "an item of a list": ([Value(3.0)], lambda d: d[0], lambda d: d.__setitem__(0, 2.0)),
+    "an item of a long list": ([Value(3.0)] + [1.0] * 200, lambda d: d[0], lambda d: d.pop(0)),
+    "an attribute": (SimpleNamespace(w=Value(3.0)), lambda d: d.w, lambda d: delattr(d, "w")),
+    "an item of an array": (np.array([Value(3.0), None]), lambda d: d[0], lambda d: d.fill(2.0)),
+}
+
+
+@pytest.mark.parametrize("place", REPLACE)
+def test_node_that_the_function_replaces_is_no_constant(place: str):
+    before, read, replace = REPLACE[place]
+    d = copy.deepcopy(before)
+
+    def f(x: Any) -> Any:
+        y = read(d) * x
+        replace(d)
+        return y
+
+    with pytest.raises(RuntimeError, match="no variable, attribute, list or dict"):
+        micrograd.compile(f)(1.0)
 
 
 def test_change_without_nodes_stays():

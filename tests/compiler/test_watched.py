@@ -898,3 +898,16 @@ def test_parameter_that_is_frozen_or_unfrozen_is_found():
         f().backward()
         assert w.grad == expected
     assert v.grad == 9.0
+
+
+def test_class_that_creates_objects_is_watched_even_if_an_object_of_it_was_met_first():
+    class Scale:
+        def __init__(self) -> None:
+            self.factor = 2.0
+
+    held = Scale()
+    held.made_of = [Scale]  # type: ignore[attr-defined]
+    f = micrograd.compile(lambda x: held.made_of[0]().factor * x)  # type: ignore[attr-defined]
+    assert f(1.0).data == 2.0
+    Scale.__init__ = lambda self: setattr(self, "factor", 3.0)  # type: ignore[method-assign]
+    assert f(1.0).data == 3.0
