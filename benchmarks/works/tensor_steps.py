@@ -3,6 +3,11 @@
 Beside PyTorch, eager, in two ways: both engines as their users write (layers, an optimizer, the loss as an expression),
 in the same lines; and both at their leanest. Our leanest also stands beside the same step written out in NumPy, where
 gradients are known and no graph is made, and beside what else there is (`make bench-peers`).
+
+The aims beside PyTorch are what Python allows. At the two smaller sizes the interpreter's calls decide: an engine with
+the same rules, but without modes, versions, views and checks, took 0.42 and 0.7 of the time of a step when they were
+last taken apart. At the largest size a step is its matrix products, which are the same in NumPy and in PyTorch. What is
+had beyond the aims depends on the machine.
 """
 
 from collections.abc import Iterator
@@ -27,7 +32,9 @@ STEPS = {
     "mygrad": {"leanest": steps.mygrads},
     "tinygrad": {"leanest": steps.tinygrads},
 }
-AS_FAST, AHEAD = (None, Goal(1 / 1.1, 1 / 1.1), Goal(1 / 1.05, 1 / 1.05)), Goal(1, 1)  # as NumPy; of the other peers
+AS_TORCH = 1.05, 0.8, 0.93
+AS_NUMPY = None, Goal(0.8, 0.75), Goal(1 / 1.05, 1 / 1.05)
+AHEAD = Goal(1, 1)  # of the other peers
 
 
 def measure(engine: str, data: None) -> Iterator[Turn]:
@@ -43,10 +50,11 @@ def measure(engine: str, data: None) -> Iterator[Turn]:
 
 def lines() -> Iterator[Line]:
     """Size by size, the leanest steps beside each peer, and the others beside PyTorch."""
-    for size, lean, written, numpy in zip(SIZES, (1.7, 1.15, 1.05), (2.3, 1.35, 1.1), AS_FAST, strict=True):
-        goals = {"torch": Goal(lean, lean), "numpy": numpy, **dict.fromkeys(OTHERS, AHEAD)}
+    for size, ratio, as_numpy in zip(SIZES, AS_TORCH, AS_NUMPY, strict=True):
+        as_torch = Goal(ratio, ratio)
+        goals = {"torch": as_torch, "numpy": as_numpy, **dict.fromkeys(OTHERS, AHEAD)}
         rows = [("leanest", peer, goal) for peer, goal in goals.items()]
-        for way, peer, goal in [*rows, ("as users write", "torch", Goal(written, written))]:
+        for way, peer, goal in [*rows, ("as users write", "torch", as_torch)]:
             yield Line(f"tensor step {size}, {way}", peer, f"{size}, {way}", goal, near=FLOAT32)
 
 
