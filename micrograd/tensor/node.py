@@ -335,8 +335,8 @@ def _indices_named(count: int, *codes: Any) -> list[int]:
     if any(code is None or code.co_argcount <= count for code in codes):
         return [*range(count)]
     names_by_value = zip(*[code.co_varnames[1 : count + 1] for code in codes], strict=True)
-    used = [any(not (name.startswith("_") or name == "like") for name in names) for names in names_by_value]
-    return [i for i in range(count) if used[i]]
+    uses_value = lambda name: not (name.startswith("_") or name == "like")  # noqa: E731
+    return [i for i, names in enumerate(names_by_value) if any(map(uses_value, names))]
 
 
 def operand(x: Any) -> tuple[Any, Any]:

@@ -261,3 +261,19 @@ def test_jvp_needs_a_row_where_arrays_are_concerned():
     with pytest.raises(RuntimeError, match="jvp needs the derivative of 'double' as a row"):
         jvp(f, (np.ones(2),), (np.ones(2),))
     assert jvp(lambda x: Value(x.data, (x,), "same") * 0.0, (2.0,), (1.0,)) == (0.0, 0.0)
+
+
+def test_pass_goes_through_a_gradient_whose_inputs_have_become_constants():
+    """The loss of a physics-informed network, u' = u: the operands of some nodes require no gradient any more."""
+    w, x = Tensor([1.5], requires_grad=True), np.array([0.1, 0.5, 0.9])
+
+    def u(x: Any) -> Any:
+        return np.tanh(x * w)
+
+    def loss(scale: float) -> float:
+        u, slope = np.tanh(scale * x), scale / np.cosh(scale * x) ** 2
+        return float(((slope - u) ** 2).sum())
+
+    ((gradient(u)(x) - u(x)) ** 2).sum().backward()
+    h = 1e-6
+    np.testing.assert_allclose(w.grad, [(loss(1.5 + h) - loss(1.5 - h)) / (2 * h)], rtol=1e-6)
