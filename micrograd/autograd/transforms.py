@@ -99,7 +99,9 @@ class _Call:
         output, self.aux = output if has_aux else (output, None)
         self.output = tree_map(_output, output)
         if output is None:
-            raise TypeError("a function to differentiate returns Values or Tensors, found None: does it lack a return?")
+            raise TypeError(
+                "a function to differentiate returns Values or Tensors, found NoneType None: a return is missing"
+            )
         # True if fn read a node that requires a gradient and is not among its arguments
         self.connected = self.tracing or (self.recording and bool(_from_leaves((self.output, self.aux))))
 

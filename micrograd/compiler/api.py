@@ -535,7 +535,7 @@ class TrainingStep(Compiled):
 
 
 METHODS = ("step", "zero_grad", "reduce", "_update", "_decay")  # which make a step
-methods_of = attrgetter(*METHODS)
+methods_of: Callable[[Any], tuple[Any, ...]] = attrgetter(*METHODS)
 OURS = {cls: methods_of(cls) for cls in (SGD, Adam, AdamW)}
 
 

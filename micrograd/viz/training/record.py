@@ -146,7 +146,7 @@ class Movie(Recording):
                 raise ValueError(f"the model gave {count} numbers for each number; a curve is of one")
             curve, answers = np.split(scores[0], [len(self.xs)])
             return curve, float(np.sqrt(np.mean((answers - self.points[:, 1]) ** 2)))
-        self.class_indices = class_indices(self.classes, count)
+        self.class_indices: list[int] = class_indices(self.classes, count)
         two = count < 3
         self.task: Task = "sides" if two else "regions"
         scores = np.clip(one_score(scores) if two else scores, -1e9, 1e9)
